@@ -1,0 +1,363 @@
+"""Any endpoint that speaks the OpenAI chat protocol, over a thin client of our own.
+
+Bulk judging is the one place where speed decided against a library: docs/decisions/own-http-client.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from psysafe.conversation import Message
+from psysafe.models.base import ModelError, ModelInfo, Price, Reply, ReplyFinish, Sampling, Usage
+from psysafe.models.capabilities import Capabilities
+from psysafe.models.http_errors import error_from_response, scrub
+from psysafe.models.limits import Gate, Limits
+from psysafe.models.retries import call_with_retries
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_FINISH: dict[str | None, ReplyFinish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+
+# Tokens of a text, roughly and rather too many than too few; only for reservations and estimates.
+_CHARACTERS_PER_TOKEN = 3
+
+
+def estimate_tokens(messages: Sequence[Message]) -> int:
+    """Tokens of a prompt, estimated from its length."""
+    return sum(len(message.content) // _CHARACTERS_PER_TOKEN + 6 for message in messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is served.
+
+    Attributes:
+        base_url: up to and including ``/v1``, no trailing slash.
+        host: host and port, for people. loopback: it is this machine.
+        model: None asks the endpoint, which must then serve exactly one.
+        key: secret; never printed. key_name: the environment variable that holds it.
+    """
+
+    base_url: str
+    host: str
+    loopback: bool
+    model: str | None
+    key: str | None = None
+    key_name: str | None = None
+
+    def __repr__(self) -> str:  # the key stays out of tracebacks
+        return f"Endpoint({self.base_url!r}, model={self.model!r})"
+
+
+class OpenAICompatible:
+    """A model behind ``POST {base_url}/chat/completions``.
+
+    Use as ``await model.open()`` ... ``await model.close()``; ``generate`` opens it when needed.
+    """
+
+    def __init__(
+        self, name: str, endpoint: Endpoint, limits: Limits | None = None, price: Price | None = None
+    ) -> None:
+        self.name = name
+        self.endpoint = endpoint
+        self.limits = limits or Limits()
+        self.gate = Gate(self.limits)
+        self.capabilities = Capabilities()
+        self.served: set[tuple[str | None, str | None]] = set()
+        self._price = price
+        self._model = endpoint.model
+        self._session: aiohttp.ClientSession | None = None
+        self._opening: asyncio.Lock = asyncio.Lock()
+        self._url = f"{endpoint.base_url}/chat/completions"
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known about it now; ``details`` holds no secret."""
+        return ModelInfo(
+            name=self.name,
+            host=self.endpoint.host,
+            loopback=self.endpoint.loopback,
+            price=self._price,
+            details={
+                "base_url": self.endpoint.base_url,
+                "model": self._model,
+                "capabilities": self.capabilities.as_dict(),
+                "served": sorted([list(pair) for pair in self.served], key=str),
+            },
+        )
+
+    async def open(self) -> None:
+        """Connect and find out what the endpoint takes, with one tiny request (more where it refuses a part).
+
+        Raises:
+            ModelError: unreachable, wrong key, unknown model, or it refuses even plain text.
+        """
+        async with self._opening:
+            if self._session is not None:
+                return
+            self._session = self._new_session()
+            try:
+                if self._model is None:
+                    self._model = await self._only_model()
+                await self._probe()
+            except BaseException:
+                await self.close()
+                raise
+
+    async def close(self) -> None:
+        """Close the connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def generate(self, messages: Sequence[Message], config: Sampling) -> Reply:
+        """One reply, with retries as ``limits`` says.
+
+        Raises:
+            ModelError: see ``ErrorKind``.
+        """
+        if self._session is None:
+            await self.open()
+
+        async def attempt(number: int, seconds: float) -> Reply:
+            return await self._request(messages, config, seconds)
+
+        return await call_with_retries(attempt, self.gate, estimate_tokens(messages) + config.max_tokens)
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "psysafe"}
+        if self.endpoint.key:
+            headers["Authorization"] = f"Bearer {self.endpoint.key}"
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
+            headers=headers,
+            auto_decompress=True,
+        )
+
+    async def _request(self, messages: Sequence[Message], config: Sampling, seconds: float) -> Reply:
+        """One attempt; parameters that the endpoint refuses by name are dropped and the attempt made again."""
+        while True:
+            capabilities = self.capabilities
+            sent_as = (capabilities.structure, len(capabilities.downgrades))
+            body = self._body(messages, config)
+            try:
+                return await self._post(body, seconds)
+            except ModelError as error:
+                if error.kind != "bad_request" or error.parameter is None:
+                    raise
+                if (capabilities.structure, len(capabilities.downgrades)) != sent_as:
+                    continue  # another call has just learned the same
+                if not capabilities.downgrade(error.parameter):
+                    raise
+
+    def _body(self, messages: Sequence[Message], config: Sampling) -> bytes:
+        capabilities = self.capabilities
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            capabilities.max_tokens_name: config.max_tokens,
+            "temperature": config.temperature,
+        }
+        if config.top_p is not None:
+            body["top_p"] = config.top_p
+        if config.seed is not None:
+            body["seed"] = config.seed
+        if config.stop:
+            body["stop"] = list(config.stop)
+        if config.top_logprobs is not None:
+            body["logprobs"] = True
+            body["top_logprobs"] = config.top_logprobs
+        if capabilities.dropped:
+            for name in capabilities.dropped:
+                body.pop(name, None)
+            if "logprobs" in capabilities.dropped:
+                body.pop("top_logprobs", None)
+        if config.schema is not None:
+            if capabilities.structure == "json_schema":
+                body["response_format"] = {
+                    "type": "json_schema",
+                    "json_schema": {
+                        "name": config.schema.name,
+                        "strict": True,
+                        "schema": orjson.Fragment(config.schema.json),
+                    },
+                }
+            elif capabilities.structure == "json_object":
+                body["response_format"] = {"type": "json_object"}
+        return orjson.dumps(body)
+
+    async def _post(self, body: bytes, seconds: float) -> Reply:
+        started = time.monotonic()
+        status, headers, data = await self._send("POST", self._url, body, seconds)
+        latency = time.monotonic() - started
+        if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
+            self.gate.read_headers(headers, len(body) // _CHARACTERS_PER_TOKEN)
+        if status != 200:
+            raise error_from_response(status, headers, data, self.endpoint.key, self.name)
+        reply = self._read(data, latency)
+        self.served.add((reply.model, reply.fingerprint))
+        return reply
+
+    async def _send(
+        self, method: str, url: str, body: bytes | None, seconds: float
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        import aiohttp
+
+        session = self._session
+        if session is None:
+            raise ModelError("endpoint_error", f"{self.name}: the connection was closed", retryable=False)
+        timeout = (
+            session.timeout if seconds >= self.limits.timeout else aiohttp.ClientTimeout(total=seconds)
+        )
+        try:
+            # Redirects are not followed: the key belongs to this host.
+            async with session.request(
+                method, url, data=body, timeout=timeout, allow_redirects=False
+            ) as response:
+                return response.status, response.headers, await response.read()
+        except TimeoutError as error:
+            raise ModelError(
+                "timeout", f"{self.endpoint.host} gave no complete answer within {seconds:.1f} s", retryable=True
+            ) from error
+        except aiohttp.ClientConnectorError as error:
+            reason = error.os_error.strerror or str(error.os_error)
+            raise ModelError(
+                "endpoint_error", f"cannot reach {self.endpoint.host}: {reason}", retryable=True
+            ) from error
+        except (aiohttp.ClientError, OSError) as error:
+            detail = scrub(str(error) or type(error).__name__, self.endpoint.key)
+            raise ModelError(
+                "endpoint_error", f"the connection to {self.endpoint.host} broke: {detail}", retryable=True
+            ) from error
+
+    def _read(self, data: bytes, latency: float) -> Reply:
+        """The reply in a 200 body."""
+        try:
+            body = orjson.loads(data)
+            choice = body["choices"][0]
+            message = choice["message"]
+            content = message.get("content")
+            refusal = message.get("refusal")
+            finish = _FINISH.get(choice.get("finish_reason"), "stop")
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ModelError(
+                "endpoint_error",
+                f"{self.endpoint.host} answered 200 with something that is not a chat completion "
+                f"(expected choices[0].message.content); is {self.endpoint.base_url!r} the right base URL?",
+                retryable=True,
+            ) from error
+        if isinstance(content, list):  # some servers answer in parts
+            content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+        if not content and isinstance(refusal, str) and refusal:
+            content, finish = refusal, "refusal"
+        usage = body.get("usage")
+        logprobs = choice.get("logprobs")
+        return Reply(
+            text=content if isinstance(content, str) else "",
+            finish=finish,
+            usage=_usage(usage),
+            latency=latency,
+            logprobs=logprobs.get("content") if isinstance(logprobs, dict) else None,
+            model=body.get("model"),
+            fingerprint=body.get("system_fingerprint"),
+        )
+
+    async def _only_model(self) -> str:
+        """The one model that the endpoint serves."""
+        names = await self.list_models()
+        if len(names) == 1:
+            return names[0]
+        shown = ", ".join(names[:20]) or "none"
+        raise ModelError(
+            "not_found",
+            f"{self.endpoint.base_url} serves {len(names)} models ({shown}): "
+            f"name one as {self.endpoint.base_url}#MODEL",
+        )
+
+    async def list_models(self) -> list[str]:
+        """Names at ``GET {base_url}/models``.
+
+        Raises:
+            ModelError: unreachable, refused, or not such a list.
+        """
+        if self._session is None:
+            self._session = self._new_session()
+        status, headers, data = await self._send(
+            "GET", f"{self.endpoint.base_url}/models", None, min(30.0, self.limits.timeout)
+        )
+        if status != 200:
+            raise error_from_response(status, headers, data, self.endpoint.key, self.name)
+        try:
+            return [str(entry["id"]) for entry in orjson.loads(data)["data"]]
+        except (ValueError, LookupError, TypeError) as error:
+            raise ModelError(
+                "endpoint_error",
+                f"{self.endpoint.base_url}/models is not a list of models: name the model as "
+                f"{self.endpoint.base_url}#MODEL",
+            ) from error
+
+    async def _probe(self) -> None:
+        """One call as the judges will make them, so that what is refused shows before the fan-out."""
+        config = Sampling(temperature=0.0, top_p=0.95, max_tokens=64, seed=1, schema=_PROBE_SCHEMA)
+        messages = [Message("user", 'Answer with this JSON object and nothing else: {"ok": true}')]
+
+        async def attempt(number: int, seconds: float) -> Reply:
+            try:
+                return await self._request(messages, config, seconds)
+            except ModelError as error:
+                # A 400 that names nothing: give up the structure step by step before giving up.
+                if error.kind == "bad_request" and self.capabilities.downgrade("response_format"):
+                    return await attempt(number, seconds)
+                raise
+
+        # A dead endpoint should be reported within seconds, not after the retries of a long run.
+        limits = self.limits
+        quick = Gate(
+            Limits(
+                concurrency=1,
+                timeout=limits.timeout,
+                deadline=min(limits.deadline, 2 * limits.timeout),
+                max_retries=min(limits.max_retries, 3),
+                backoff=min(limits.backoff, 0.5),
+            )
+        )
+        await call_with_retries(attempt, quick, 0)
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    return Usage(prompt, completion)
+
+
+def _probe_schema() -> Any:
+    from psysafe.models.base import Schema
+
+    schema = {
+        "type": "object",
+        "properties": {"ok": {"type": "boolean"}},
+        "required": ["ok"],
+        "additionalProperties": False,
+    }
+    return Schema("probe", orjson.dumps(schema))
+
+
+_PROBE_SCHEMA = _probe_schema()

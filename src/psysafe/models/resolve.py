@@ -1,0 +1,156 @@
+"""From a model string to a model."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from psysafe.errors import UsageError
+from psysafe.models.base import ManagedModel, Price
+from psysafe.models.limits import Limits
+from psysafe.models.openai_compatible import Endpoint, OpenAICompatible
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A service that speaks the OpenAI protocol.
+
+    Attributes:
+        base_url: where. url_name: environment variable that overrides it, or None.
+        key_name: environment variable that holds its key, or None where it needs none.
+        prices: its id in genai-prices, or None.
+    """
+
+    base_url: str
+    key_name: str | None = None
+    url_name: str | None = None
+    prices: str | None = None
+
+
+PROVIDERS: dict[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", prices="openai"),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", prices="openrouter"),
+    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", prices="deepseek"),
+    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", prices="groq"),
+    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", prices="mistral"),
+    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", prices="together"),
+    "ollama": Provider("http://127.0.0.1:11434/v1", url_name="OLLAMA_BASE_URL"),
+    "vllm": Provider("http://127.0.0.1:8000/v1", url_name="VLLM_BASE_URL"),
+    "lmstudio": Provider("http://127.0.0.1:1234/v1", url_name="LMSTUDIO_BASE_URL"),
+}
+
+KEY_NAME = "PSYSAFE_API_KEY"
+KEY_HOST_NAME = "PSYSAFE_API_KEY_HOST"
+
+FORMS = (
+    *(f"{name}/MODEL" for name in PROVIDERS),
+    "http(s)://HOST/v1#MODEL",
+    "scripted:FILE.yaml",
+)
+
+
+def load_model(
+    name: str,
+    limits: Limits | None = None,
+    *,
+    price: Price | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> ManagedModel:
+    """The model that a string names.
+
+    Args:
+        name: ``PROVIDER/MODEL`` (see ``PROVIDERS``), a base URL with ``#MODEL`` (without it, the endpoint is
+            asked and must serve exactly one), or ``scripted:FILE.yaml``.
+        limits: bounds for its endpoint.
+        price: overrides what genai-prices knows.
+        environment: where keys and base URLs are read from; the process's by default.
+
+    Raises:
+        UsageError: an unknown form, a missing key; says what to set.
+    """
+    environment = os.environ if environment is None else environment
+    if name.startswith("scripted:"):
+        from psysafe.models.scripted import load_scripted
+
+        return load_scripted(Path(name.removeprefix("scripted:")), limits)
+    if name.startswith(("http://", "https://")):
+        url, _, model = name.partition("#")
+        endpoint = _endpoint(url, model or None, environment.get(KEY_NAME) or None, KEY_NAME)
+        bound = environment.get(KEY_HOST_NAME)
+        if endpoint.key and bound and bound not in (endpoint.host, endpoint.host.rsplit(":", 1)[0]):
+            raise UsageError(
+                f"{name}: {KEY_NAME} is bound to {bound} by {KEY_HOST_NAME} and is not sent to {endpoint.host}"
+            )
+        return OpenAICompatible(name, endpoint, limits, price)
+    provider_name, slash, model = name.partition("/")
+    provider = PROVIDERS.get(provider_name)
+    if provider is None or not slash or not model:
+        raise UsageError(f"unknown model {name!r}; expected one of: {', '.join(FORMS)}")
+    key = environment.get(provider.key_name) if provider.key_name else None
+    if provider.key_name and not key:
+        raise UsageError(f"{name}: no key; set the environment variable {provider.key_name}")
+    url = environment.get(provider.url_name, provider.base_url) if provider.url_name else provider.base_url
+    if price is None and provider.prices:
+        from psysafe.models.prices import price_of
+
+        price = price_of(provider.prices, model)
+    return OpenAICompatible(name, _endpoint(url, model, key, provider.key_name), limits, price)
+
+
+def check_key_hosts(models: list[ManagedModel], environment: Mapping[str, str] | None = None) -> None:
+    """One ``PSYSAFE_API_KEY`` must not go to two hosts.
+
+    Raises:
+        UsageError: it would; names the hosts and the variable that binds the key.
+    """
+    environment = os.environ if environment is None else environment
+    hosts = {
+        model.endpoint.host
+        for model in models
+        if isinstance(model, OpenAICompatible) and model.endpoint.key and model.endpoint.key_name == KEY_NAME
+    }
+    if len(hosts) > 1 and not environment.get(KEY_HOST_NAME):
+        raise UsageError(
+            f"{KEY_NAME} would be sent to several hosts ({', '.join(sorted(hosts))}); "
+            f"name the one it belongs to in {KEY_HOST_NAME}"
+        )
+
+
+def _endpoint(url: str, model: str | None, key: str | None, key_name: str | None) -> Endpoint:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url!r} is not a URL: {error}") from error
+    if not parts.hostname:
+        raise UsageError(f"{url!r} names no host; expected something like http://127.0.0.1:8000/v1#MODEL")
+    if parts.username or parts.password:
+        raise UsageError(
+            f"the URL of {parts.hostname} holds a user name or password, which would end up in shell histories "
+            f"and runs; put the key into {KEY_NAME} instead"
+        )
+    if parts.query:
+        raise UsageError(f"{parts.scheme}://{parts.netloc}{parts.path}: a base URL has no query part")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    base = parts._replace(fragment="").geturl().rstrip("/").removesuffix("/chat/completions")
+    return Endpoint(
+        base_url=base,
+        host=f"{host}:{port}" if port else host,
+        loopback=_is_loopback(parts.hostname),
+        model=model,
+        key=key,
+        key_name=key_name if key else None,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
