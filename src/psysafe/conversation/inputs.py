@@ -133,12 +133,10 @@ class Inputs:
                     raise source.error(_CHANGED)
                 for item in READERS[source.format](stream.read, job):
                     yield job, item
-                digest = stream.sha256()
                 # the stamp is coarse on some file systems, and a file may grow while it is read
-                if (
-                    stream.stamp() != self._stamps[index]
-                    or self._digests.setdefault(job.file, digest) != digest
-                ):
+                digest = stream.sha256()
+                same = digest == self._digests.setdefault(job.file, digest)
+                if not same or stream.stamp() != self._stamps[index]:
                     raise source.error(_CHANGED)
 
     def _find_repeats(self, hashes: set[int], tally: Tally) -> list[tuple[int, InputError]]:
