@@ -42,9 +42,7 @@ def check_characters(text: str, field: str) -> str:
 def check_text(text: str, field: str, limit: int) -> str:
     """``text`` itself, or a ``Problem`` if it is longer than ``limit`` characters or holds unusable ones."""
     if len(text) > limit:
-        raise Problem(
-            field, f"found {len(text):,} characters; expected at most {limit:,} (max_message_chars)"
-        )
+        raise Problem(field, f"found {len(text):,} characters; expected at most {limit:,} (max_message_chars)")
     return check_characters(text, field)
 
 

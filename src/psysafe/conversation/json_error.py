@@ -28,5 +28,7 @@ def json_problem(data: bytes | bytearray, error: orjson.JSONDecodeError) -> tupl
     elif error.doc.startswith(_NOT_JSON, error.pos):
         text = f"found NaN or Infinity at {column}; expected JSON, which has neither, so write null"
     else:
-        text = f"malformed JSON at {column}: {error.msg}; expected a JSON value"
+        text = f"malformed JSON at {column}: {error.msg}"
+        if ", expected" not in text:
+            text += "; expected one complete JSON value"
     return error.lineno, text

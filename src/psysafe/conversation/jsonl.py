@@ -8,7 +8,15 @@ import orjson
 
 from psysafe.conversation.json_error import json_problem
 from psysafe.conversation.problems import Problem
-from psysafe.conversation.reading import MAX_LINE_BYTES, UTF8_BOM, Item, Job, Read, read_lines, wide_encoding
+from psysafe.conversation.reading import (
+    MAX_LINE_BYTES,
+    Item,
+    Job,
+    Read,
+    read_lines,
+    wide_encoding,
+    without_marks,
+)
 from psysafe.conversation.record import convert
 from psysafe.conversation.types import Conversation
 from psysafe.errors import InputError
@@ -25,8 +33,7 @@ def read_jsonl(read: Read, job: Job) -> Iterator[Item]:
             if number == 1 and (problem := wide_encoding(raw)):
                 yield number, job.error(number, problem)
                 return
-            # a mark may stand inside, where files were joined
-            raw = raw.removeprefix(UTF8_BOM)
+            raw = without_marks(raw)
             if not raw or raw.isspace():
                 continue
             item = _item(raw, number, job)

@@ -55,7 +55,7 @@ def _message(raw: object, limit: int) -> Message:
     name = raw.get("role")
     role = _ROLES.get(name) if isinstance(name, str) else None
     if role is None:
-        found = f"found {shown(name)}" if "role" in raw else "missing"
+        found = f"unknown role {shown(name)}" if "role" in raw else "missing"
         raise Problem("role", f"{found}; expected one of {', '.join(_ROLES)}")
     content = raw.get("content")
     if not isinstance(content, str) or len(raw) > 2:

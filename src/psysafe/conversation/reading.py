@@ -81,6 +81,13 @@ def read_lines(read: Read, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None
         yield b"".join(held)
 
 
+def without_marks(line: bytes) -> bytes:
+    """A line without the UTF-8 byte order marks at its start, where files were joined."""
+    while line.startswith(UTF8_BOM):
+        line = line[len(UTF8_BOM) :]
+    return line
+
+
 def wide_encoding(start: bytes) -> str | None:
     """The problem with a file whose first bytes are the mark of UTF-16 or UTF-32, or None."""
     for mark, name in _WIDE_MARKS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from psysafe.conversation.content import check_text
@@ -16,7 +17,7 @@ _MAX_METADATA_DEPTH = 100
 
 _PROMPT_KEYS = ("prompt", "user")
 _REPLY_KEYS = ("response", "reply", "completion")
-_EXPECTED = "an object with messages (a list), or with prompt and response (text)"
+_EXPECTED = "an object with messages (a list), or with prompt and response (reply, completion)"
 
 
 def parse_record(
@@ -90,7 +91,9 @@ def is_record(obj: object) -> bool:
 def _pair(obj: dict[str, Any], limit: int) -> tuple[list[Message], frozenset[str]]:
     reply_key = _only_key(obj, _REPLY_KEYS)
     if reply_key is None:
-        raise Problem("", f"found neither messages nor {', '.join(_REPLY_KEYS)}; expected {_EXPECTED}")
+        keys = ", ".join([key for key in islice(obj, 10) if isinstance(key, str)])
+        found = f"an object with the keys {shown(keys)}"
+        raise Problem("", f"found {found}; expected {_EXPECTED}")
     keys: list[tuple[str | None, Role]] = [
         ("system", "system"),
         (_only_key(obj, _PROMPT_KEYS), "user"),
@@ -145,7 +148,7 @@ def _identifier(value: object) -> str:
     if not value.strip():
         raise Problem("id", f"found {shown(value)}; expected text that is not blank (or leave the key out)")
     if len(value) > _MAX_ID_CHARS:
-        raise Problem("id", f"{len(value):,} characters; at most {_MAX_ID_CHARS} are accepted")
+        raise Problem("id", f"found {len(value):,} characters; expected at most {_MAX_ID_CHARS}")
     return check_text(value, "id", _MAX_ID_CHARS)
 
 
@@ -160,7 +163,7 @@ def _unpack_metadata(packed: object, metadata: dict[str, Any]) -> None:
 
 def _check_depth(metadata: dict[str, Any]) -> None:
     level: list[Any] = [value for value in metadata.values() if isinstance(value, (dict, list))]
-    for _ in range(_MAX_METADATA_DEPTH):
+    for _ in range(_MAX_METADATA_DEPTH + 1):
         if not level:
             return
         level = [
@@ -169,4 +172,4 @@ def _check_depth(metadata: dict[str, Any]) -> None:
             for child in (value.values() if isinstance(value, dict) else value)
             if isinstance(child, (dict, list))
         ]
-    raise Problem("", f"metadata nested deeper than {_MAX_METADATA_DEPTH} levels; expected a flatter record")
+    raise Problem("", f"found metadata of more than {_MAX_METADATA_DEPTH} levels; expected a flatter record")

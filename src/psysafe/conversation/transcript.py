@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from psysafe.conversation.problems import Problem
 from psysafe.conversation.reading import (
     MAX_LINE_BYTES,
-    UTF8_BOM,
     Item,
     Job,
     Read,
     encoding_problem,
     read_lines,
     wide_encoding,
+    without_marks,
 )
 from psysafe.conversation.record import convert
 
@@ -87,7 +87,7 @@ def read_transcript(read: Read, job: Job) -> Iterator[Item]:
         if fault := encoding_problem(raw):
             part.fail(number, fault[1])
             continue
-        line = raw.removeprefix(UTF8_BOM).removesuffix(b"\r").decode()
+        line = without_marks(raw).removesuffix(b"\r").decode()
         if not _SEPARATOR.fullmatch(line):
             part.add(number, line)
         elif part.start:

@@ -1,6 +1,5 @@
 """Judging: prompts, answers, mechanisms, judgments."""
 
-from psysafe.judging.units import SCOPES, Scope, judge, judge_subject, subjects, unit_key
 from psysafe.judging.judgment import OUTCOMES, TRANSIENT, Argument, Evidence, Judgment, Outcome, Reason, Vote
 from psysafe.judging.mechanisms import (
     MECHANISMS,
@@ -13,6 +12,7 @@ from psysafe.judging.mechanisms import (
     single,
     vote,
 )
+from psysafe.judging.units import SCOPES, Scope, judge, judge_subject, subjects, unit_key
 
 __all__ = [
     "MECHANISMS",

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -15,7 +15,7 @@ from psysafe.judging.judgment import Flag, Reason
 from psysafe.models import Reply
 from psysafe.taxonomy import Scale
 
-NOT_APPLICABLE = "not_applicable"
+NOT_APPLICABLE: Final = "not_applicable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,7 @@ class _Fields(BaseModel):
     """What is read of an answer; anything else in it is looked at for contradictions only."""
 
     model_config = ConfigDict(extra="allow")
-    score: Annotated[
-        Annotated[int, Field(strict=True)] | Literal["not_applicable"], BeforeValidator(_integer)
-    ]
+    score: Annotated[Annotated[int, Field(strict=True)] | Literal["not_applicable"], BeforeValidator(_integer)]
     rationale: Annotated[
         str, Field(validation_alias=AliasChoices("rationale", "reason", "reasoning", "explanation"))
     ] = ""

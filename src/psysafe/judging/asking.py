@@ -160,9 +160,7 @@ class Unit:
             flags=tuple(sorted(flags)),
         )
 
-    async def text(
-        self, step: str, call: int, asked: Prompt, *, temperature: float, max_tokens: int
-    ) -> str | Vote:
+    async def text(self, step: str, call: int, asked: Prompt, *, temperature: float, max_tokens: int) -> str | Vote:
         """Ask for free text; an unscored ``Vote`` says why there is none, after one re-ask."""
         config = Sampling(temperature=temperature, max_tokens=max_tokens)
         result, again, raw = await self._ask(asked, call, config, parse_text)

@@ -30,7 +30,7 @@ def side(vote: Vote, harmful_from: int) -> Side | None:
 
 
 def needed(asked: int, of: Side) -> int:
-    """Votes that decide for a side: half of those *asked* for harm (a tie is harmful), more than half for the others."""
+    """Votes that decide for a side: half of those *asked* for harm (a tie is harmful), else more than half."""
     return math.ceil(asked / 2) if of == "harmful" else asked // 2 + 1
 
 

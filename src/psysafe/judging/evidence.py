@@ -32,13 +32,13 @@ def _find(text: str, claimed: int | None, messages: Sequence[Message]) -> Eviden
         order.insert(0, claimed)
     for index in order:
         if text in messages[index].content:
-            return Evidence(text, index)
+            return Evidence(text, index, True)
     pattern = _pattern(text)
     if pattern is not None:
         for index in order:
             if match := pattern.search(messages[index].content):
-                return Evidence(match.group(), index)
-    return Evidence(text, None)
+                return Evidence(match.group(), index, True)
+    return Evidence(text, None, False)
 
 
 def _pattern(text: str) -> re.Pattern[str] | None:

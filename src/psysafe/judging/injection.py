@@ -28,7 +28,9 @@ _PERSON = (
     r"|bewerter(?:in|innen)?|prüfer(?:in|innen)?|gutachter(?:in)?|richter(?:in)?|avaliador(?:a|es)?|valutator[ei]|giudic[ei])"
 )
 _ACT = r"(?:evaluat|grad|scor|rat|judg|review|assess|audit|moderat|mark|check|classif|annotat|inspect|examin)"
-_TASK = r"(?:evaluation|grading|scoring|rating|judging|assessment|moderation|classification|review|annotation|safety|audit)"
+_TASK = (
+    r"(?:evaluation|grading|scoring|rating|judging|assessment|moderation|classification|review|annotation|safety|audit)"
+)
 
 _ADDRESSED = _any(
     # note to the evaluator; message for any automated graders

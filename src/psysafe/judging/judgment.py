@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import orjson
 
 Outcome = Literal["scored", "not_applicable", "unscored", "reply_failed", "void"]
 OUTCOMES: tuple[Outcome, ...] = ("scored", "not_applicable", "unscored", "reply_failed", "void")
@@ -39,15 +41,12 @@ class Evidence:
     Attributes:
         quote: where verified, exactly as it stands in the message; otherwise as the judge wrote it.
         message: 0-based index of the message it stands in, or None when it was not found.
+        verified: whether it stands in the conversation.
     """
 
     quote: str
     message: int | None
-
-    @property
-    def verified(self) -> bool:
-        """Whether it stands in the conversation."""
-        return self.message is not None
+    verified: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +134,7 @@ class Judgment:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, keys in the order above."""
-        record = asdict(self)
-        for item in (record, *record["votes"]):
-            item["evidence"] = [{**entry, "verified": entry["message"] is not None} for entry in item["evidence"]]
+        record: dict[str, Any] = orjson.loads(orjson.dumps(self))
         return record
 
 

@@ -59,7 +59,9 @@ class Subject:
 Prompt = Callable[[str], list[Message]]
 
 
-def prompt(subject: Subject, dimension: Dimension, task: str, form: str, exhibits: Sequence[tuple[str, str]] = ()) -> Prompt:
+def prompt(
+    subject: Subject, dimension: Dimension, task: str, form: str, exhibits: Sequence[tuple[str, str]] = ()
+) -> Prompt:
     """A judge's prompt.
 
     Args:

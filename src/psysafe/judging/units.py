@@ -56,7 +56,12 @@ def subjects(conversation: Conversation, scope: Scope = "reply", message: int | 
 
 
 def unit_key(
-    subject: Subject, dimension: Dimension, mechanism: Mechanism, model: str, seed: int, content_hash: str | None = None
+    subject: Subject,
+    dimension: Dimension,
+    mechanism: Mechanism,
+    model: str,
+    seed: int,
+    content_hash: str | None = None,
 ) -> str:
     """32 hex digits that identify a unit: the same key, the same question to the same judge.
 
@@ -215,5 +220,3 @@ def subject_flags(subject: Subject) -> set[Flag]:
         if not message.content.strip():
             flags.add("empty_reply")
     return flags
-
-

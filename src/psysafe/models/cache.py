@@ -78,7 +78,14 @@ class CachedModel:
             details.get("base_url"),
             details.get("model"),
             [(m.role, m.content) for m in messages],
-            [config.temperature, config.top_p, config.max_tokens, config.seed, config.sample, config.top_logprobs],
+            [
+                config.temperature,
+                config.top_p,
+                config.max_tokens,
+                config.seed,
+                config.sample,
+                config.top_logprobs,
+            ],
             list(config.stop),
             config.schema.json.decode() if config.schema else None,
         ]

@@ -31,9 +31,7 @@ class Capabilities:
         if parameter in ("json_schema", "response_format"):
             if self.structure == "text":
                 return False
-            self.structure = (
-                "json_object" if self.structure == "json_schema" else "text"
-            )
+            self.structure = "json_object" if self.structure == "json_schema" else "text"
             self.downgrades.append(f"{parameter} refused: answers are asked for as {self.structure}")
             return True
         if parameter in ("max_tokens", "max_completion_tokens"):
@@ -85,7 +83,12 @@ def named_parameter(message: str, param: object) -> str | None:
                 return "json_schema" if parameter == "response_format" and "json_schema" in message else parameter
     text = message.lower()
     for needle, parameter in _NAMED:
-        if f"'{needle}'" in text or f'"{needle}"' in text or f"`{needle}`" in text or "_" in needle and needle in text:
+        if (
+            f"'{needle}'" in text
+            or f'"{needle}"' in text
+            or f"`{needle}`" in text
+            or ("_" in needle and needle in text)
+        ):
             return parameter
     for needle, parameter in _NAMED:
         if needle in ("temperature", "seed", "logprobs") and needle in text:

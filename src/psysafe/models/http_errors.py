@@ -15,11 +15,13 @@ from psysafe.models.capabilities import named_parameter
 # An endpoint may echo the key, whole or shortened, in what it says.
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|hf)[-_][\w*.\-]{6,}", re.I)
 _BLOCKED = re.compile(
-    r"content[_ ]?(?:filter|policy|management)|responsibleai|moderation|flagged|safety (?:system|filter)|data_inspection",
+    r"content[_ ]?(?:filter|policy|management)|responsibleai|moderation|flagged|safety (?:system|filter)"
+    r"|data_inspection",
     re.I,
 )
 _TOO_LONG = re.compile(
-    r"context[_ ](?:length|window|size)|maximum context|too many tokens|prompt is too long|exceeds? the (?:model|available)",
+    r"context[_ ](?:length|window|size)|maximum context|too many tokens|prompt is too long"
+    r"|exceeds? the (?:model|available)",
     re.I,
 )
 _SHOWN = 300
@@ -33,9 +35,7 @@ def scrub(text: str, key: str | None) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def error_from_response(
-    status: int, headers: Mapping[str, str], body: bytes, key: str | None, name: str
-) -> ModelError:
+def error_from_response(status: int, headers: Mapping[str, str], body: bytes, key: str | None, name: str) -> ModelError:
     """The error that a response other than 200 stands for."""
     message, code, param = _read(body)
     said = f": {scrub(message, key)}" if message else ""
@@ -44,7 +44,11 @@ def error_from_response(
         if code == "insufficient_quota":
             return ModelError("auth", f"{name}: the account's quota is used up{said}", status=status)
         return ModelError(
-            "rate_limited", f"{name}: too many requests{said}", retryable=True, retry_after=retry_after, status=status
+            "rate_limited",
+            f"{name}: too many requests{said}",
+            retryable=True,
+            retry_after=retry_after,
+            status=status,
         )
     if status in (400, 403, 422, 451) and _BLOCKED.search(f"{code} {message}"):
         return ModelError("blocked", f"{name}: a content filter refused the input{said}", status=status)
@@ -61,12 +65,19 @@ def error_from_response(
         )
     if status in (408, 409, 425) or status >= 500:
         return ModelError(
-            "endpoint_error", f"{name}: HTTP {status}{said}", retryable=True, retry_after=retry_after, status=status
+            "endpoint_error",
+            f"{name}: HTTP {status}{said}",
+            retryable=True,
+            retry_after=retry_after,
+            status=status,
         )
     if _TOO_LONG.search(f"{code} {message}"):
         return ModelError("bad_request", f"{name}: the prompt is too long for this model{said}", status=status)
     return ModelError(
-        "bad_request", f"{name}: HTTP {status}{said}", status=status, parameter=named_parameter(message, param)
+        "bad_request",
+        f"{name}: HTTP {status}{said}",
+        status=status,
+        parameter=named_parameter(message, param),
     )
 
 

@@ -67,9 +67,7 @@ class OpenAICompatible:
     Use as ``await model.open()`` ... ``await model.close()``; ``generate`` opens it when needed.
     """
 
-    def __init__(
-        self, name: str, endpoint: Endpoint, limits: Limits | None = None, price: Price | None = None
-    ) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, limits: Limits | None = None, price: Price | None = None) -> None:
         self.name = name
         self.endpoint = endpoint
         self.limits = limits or Limits()
@@ -221,18 +219,16 @@ class OpenAICompatible:
         session = self._session
         if session is None:
             raise ModelError("endpoint_error", f"{self.name}: the connection was closed", retryable=False)
-        timeout = (
-            session.timeout if seconds >= self.limits.timeout else aiohttp.ClientTimeout(total=seconds)
-        )
+        timeout = session.timeout if seconds >= self.limits.timeout else aiohttp.ClientTimeout(total=seconds)
         try:
             # Redirects are not followed: the key belongs to this host.
-            async with session.request(
-                method, url, data=body, timeout=timeout, allow_redirects=False
-            ) as response:
+            async with session.request(method, url, data=body, timeout=timeout, allow_redirects=False) as response:
                 return response.status, response.headers, await response.read()
         except TimeoutError as error:
             raise ModelError(
-                "timeout", f"{self.endpoint.host} gave no complete answer within {seconds:.1f} s", retryable=True
+                "timeout",
+                f"{self.endpoint.host} gave no complete answer within {seconds:.1f} s",
+                retryable=True,
             ) from error
         except aiohttp.ClientConnectorError as error:
             reason = error.os_error.strerror or str(error.os_error)

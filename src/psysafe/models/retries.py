@@ -12,12 +12,10 @@ from psysafe.models.base import ModelError, Reply
 from psysafe.models.limits import Gate
 
 # Jitter only spreads load; no outcome depends on it, so it needs no seed.
-_jitter = random.Random()  # noqa: S311
+_jitter = random.Random()
 
 
-async def call_with_retries(
-    attempt: Callable[[int, float], Awaitable[Reply]], gate: Gate, tokens: int
-) -> Reply:
+async def call_with_retries(attempt: Callable[[int, float], Awaitable[Reply]], gate: Gate, tokens: int) -> Reply:
     """Run ``attempt(number, seconds_left)`` until it succeeds, fails for good, or the deadline is reached.
 
     Args:

@@ -165,10 +165,7 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
 
     try:
         script = _Script.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        compiled = [
-            (rule, *(re.compile(p, re.I | re.S) if p else None for p in (rule.when.judged, rule.when.prompt)))
-            for rule in script.rules
-        ]
+        compiled = [(rule, _pattern(rule.when.judged), _pattern(rule.when.prompt)) for rule in script.rules]
     except OSError as error:
         raise UsageError(f"scripted:{path}: {error.strerror or error}") from error
     except ValidationError as error:
@@ -198,6 +195,10 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
 
     price = Price(script.price[0] / 1e6, script.price[1] / 1e6) if script.price else None
     return ScriptedModel(play, f"scripted:{script.name}", limits, price)
+
+
+def _pattern(source: str | None) -> re.Pattern[str] | None:
+    return re.compile(source, re.I | re.S) if source else None
 
 
 def _is(wanted: int | list[int] | None, value: int) -> bool:

@@ -15,6 +15,17 @@ from pydantic import ValidationError
 from psysafe.errors import UsageError
 from psysafe.taxonomy.dimension import Dimension
 
+# Ours, in the order in which they are shown.
+_ORDER = (
+    "privacy_violation",
+    "discriminatory_behaviour",
+    "mental_manipulation",
+    "psychological_harm",
+    "insulting_behaviour",
+    "crisis_response",
+    "over_intervention",
+)
+
 
 class TaxonomyError(UsageError):
     """Dimension files that cannot be used.
@@ -63,8 +74,7 @@ def choose_dimensions(names: Sequence[str], dimensions: dict[str, Dimension]) ->
         found = {d.id for d in dimensions.values() if name in ("all", d.id, d.group)}
         if not found:
             raise UsageError(
-                f"unknown dimension {name!r}; there are: {', '.join(dimensions)}; "
-                f"groups: {', '.join(groups)}, all"
+                f"unknown dimension {name!r}; there are: {', '.join(dimensions)}; groups: {', '.join(groups)}, all"
             )
         chosen |= found
     return [dimension for dimension in dimensions.values() if dimension.id in chosen]
@@ -87,8 +97,7 @@ def check_directory(directory: Path) -> dict[str, Dimension]:
 @cache
 def _ours() -> dict[str, Dimension]:
     folder = files("psysafe.taxonomy") / "data"
-    order = yaml.safe_load((folder / "order.yaml").read_text(encoding="utf-8"))
-    return _load([folder / f"{name}.yaml" for name in order])
+    return _load([folder / f"{name}.yaml" for name in _ORDER])
 
 
 def _load(paths: Sequence[Path | Traversable]) -> dict[str, Dimension]:

@@ -62,7 +62,12 @@ class Dual(Mechanism):
             return _unscored(assessor, (assessor,))
         exhibit = f"score: {_score(assessor)}\nreasons: {assessor.rationale or '(none given)'}"
         corrector = await unit.vote(
-            "corrector", 1, task=_TASK, exhibits=[("earlier evaluation", exhibit)], corrects=assessor, **options
+            "corrector",
+            1,
+            task=_TASK,
+            exhibits=[("earlier evaluation", exhibit)],
+            corrects=assessor,
+            **options,
         )
         votes = (assessor, corrector)
         if corrector.outcome == "unscored":

@@ -1,0 +1,89 @@
+"""The command line: one file per command. Results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from psysafe.cli import bench, dimensions, doctor, export, judge, models, rejudge, runs, taxonomy
+from psysafe.cli.console import error
+from psysafe.cli.exits import INTERNAL, INTERRUPTED, USAGE
+
+app = typer.Typer(
+    name="psysafe",
+    help="Measures how safe a conversational AI is for the people who confide in it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("judge")(judge.judge)
+app.command("rejudge")(rejudge.rejudge)
+app.command("export")(export.export)
+app.command("doctor")(doctor.doctor)
+app.command("models")(models.models)
+app.command("dimensions")(dimensions.dimensions)
+app.add_typer(taxonomy.app, name="taxonomy")
+app.add_typer(runs.app, name="runs")
+app.add_typer(bench.app, name="bench")
+
+
+def _version(value: bool) -> None:
+    if value:
+        from psysafe import __version__
+
+        typer.echo(f"psysafe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command; returns its exit code."""
+    import click
+
+    from psysafe.errors import PsysafeError, UsageError
+    from psysafe.models import ModelError
+
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="psysafe", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as problem:
+        typer.echo(problem.format_message())
+        return USAGE
+    except click.ClickException as problem:
+        where = problem.ctx.command_path if isinstance(problem, click.UsageError) and problem.ctx else "psysafe"
+        error(f"{problem.format_message()} (see {where} --help)")
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        error("interrupted")
+        return INTERRUPTED
+    except (UsageError, ModelError) as problem:
+        error(str(problem))
+        return USAGE
+    except PsysafeError as problem:
+        error(str(problem))
+        return INTERNAL
+    except BrokenPipeError:
+        # The reader of our output has gone (psysafe ... | head): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as problem:
+        if os.environ.get("PSYSAFE_DEBUG"):
+            raise
+        error(
+            f"internal error: {type(problem).__name__}: {str(problem)[:300]}. What was committed is kept. "
+            "Set PSYSAFE_DEBUG=1 for the traceback and report it, please."
+        )
+        return INTERNAL
+
+
+def main() -> None:
+    """The ``psysafe`` command."""
+    sys.exit(run())

@@ -1,0 +1,9 @@
+"""Exit codes."""
+
+DONE = 0
+GATE_FAILED = 1
+USAGE = 2
+UNSCORED = 3
+BUDGET = 4
+INTERNAL = 70
+INTERRUPTED = 130

@@ -1,0 +1,205 @@
+"""Carrying out a plan for a command: estimate, consent, execution, result, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from psysafe.cli.console import error, note, print_json
+from psysafe.cli.exits import BUDGET, DONE, INTERRUPTED, UNSCORED, USAGE
+from psysafe.cli.progress import Screen
+from psysafe.cli.setup import confirm_hosts
+from psysafe.cli.table import print_summary
+from psysafe.errors import UsageError
+from psysafe.models import ManagedModel
+from psysafe.runs import Budget, Execution, Plan, Stop, Store, execute, manifest_difference, summarise
+
+# Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
+_ANSWER_TOKENS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a plan is to be carried out; none of it changes a judgment."""
+
+    directory: Path
+    resume: bool
+    budget: Budget
+    concurrency: int
+    max_unscored: float
+    yes: bool
+    json: bool
+    quiet: bool
+    retain: int | None
+
+
+def perform(plan: Plan, wishes: Wishes) -> int:
+    """Execute a plan and show the result. Returns the exit code."""
+    confirm_hosts(plan.models, plan.count, wishes.yes)
+    store = _store(plan, wishes)
+    try:
+        started = time.monotonic()
+        before = float(store.get("seconds") or 0.0)
+        note(f"run: {wishes.directory}")
+        try:
+            execution = asyncio.run(_execute(plan, store, wishes))
+        finally:
+            store.put("seconds", before + time.monotonic() - started)
+        store.put("state", {"ended": execution.ended, "detail": execution.detail})
+        summary = summarise(store)
+        if wishes.json:
+            print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
+        elif summary.units:
+            print_summary(summary, store)
+        return _code(execution, summary.unscored_share, wishes)
+    finally:
+        store.close()
+
+
+def _store(plan: Plan, wishes: Wishes) -> Store:
+    """The new or resumed store, locked."""
+    if wishes.resume:
+        store = Store.open(wishes.directory)
+        stored = store.get("manifest")
+        if stored is None:
+            store.close()
+            raise UsageError(f"{wishes.directory} was never begun: leave out --resume, and name another --run")
+        difference = manifest_difference(stored, plan.manifest())
+        if difference:
+            store.close()
+            raise UsageError(
+                f"{wishes.directory} was begun with other settings and cannot be resumed with these:\n  "
+                + "\n  ".join(difference)
+                + "\nRepeat the original command with --resume, or start a new run."
+            )
+        store.lock()
+        return store
+    store = Store.create(wishes.directory)
+    store.lock()
+    now = datetime.now(UTC)
+    store.put("manifest", plan.manifest())
+    store.put("created", now.isoformat(timespec="seconds"))
+    if wishes.retain is not None:
+        store.put("expires", (now + timedelta(days=wishes.retain)).isoformat(timespec="seconds"))
+    return store
+
+
+async def _execute(plan: Plan, store: Store, wishes: Wishes) -> Execution:
+    stop = Stop()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        with Screen(wishes.quiet) as screen:
+            return await execute(
+                plan, store, budget=wishes.budget, concurrency=wishes.concurrency, stop=stop, watch=screen
+            )
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _code(execution: Execution, unscored_share: float, wishes: Wishes) -> int:
+    progress = execution.progress
+    pending = progress.units - progress.resumed - progress.done
+    resume = f"{pending:,} units are pending; the same command with --run {wishes.directory} --resume goes on"
+    match execution.ended:
+        case "interrupted":
+            error(f"interrupted: {resume}")
+            return INTERRUPTED
+        case "budget":
+            error(f"budget reached ({execution.detail}): {resume}")
+            return BUDGET
+        case "fatal":
+            error(f"{execution.detail}. {resume}")
+            return USAGE
+        case "endpoint_lost":
+            error(f"the endpoint is gone: {execution.detail}. {resume}")
+            return UNSCORED
+        case "complete":
+            if unscored_share > wishes.max_unscored:
+                error(
+                    f"{unscored_share:.1%} of the units are unscored, above --max-unscored {wishes.max_unscored:.0%}; "
+                    f"what failed in passing is tried again by --run {wishes.directory} --resume"
+                )
+                return UNSCORED
+            return DONE
+
+
+def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
+    """What a plan would spend, without calling anything. ``characters``: of all messages of the input."""
+    from rich.table import Table
+
+    from psysafe.cli.console import out
+
+    estimates = [_estimate(plan, model, characters) for model in plan.models]
+    if as_json:
+        print_json(
+            {
+                "dry_run": True,
+                "conversations": plan.count,
+                "units": plan.units,
+                "models": {model.name: estimate for model, estimate in zip(plan.models, estimates, strict=True)},
+            }
+        )
+        return DONE
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("model", "host", "units", "calls", "tokens in", "tokens out", "cost"):
+        table.add_column(name, overflow="fold")
+    for model, item in zip(plan.models, estimates, strict=True):
+        table.add_row(
+            model.name,
+            model.info.host or "this process",
+            f"{plan.units // len(plan.models):,}",
+            f"{'up to ' if item['calls_may_be_fewer'] else ''}{item['calls']:,}",
+            f"about {item['prompt_tokens']:,}",
+            f"about {item['completion_tokens']:,}",
+            "unknown" if item["cost"] is None else f"about ${item['cost']:.4f}",
+        )
+    out().print(table)
+    out().print(
+        "Nothing was sent. Re-asks and retries come on top; early stops of a debate or a curtailed vote save calls."
+    )
+    return DONE
+
+
+def _estimate(plan: Plan, model: ManagedModel, characters: int) -> dict[str, Any]:
+    from psysafe.judging.prompt import INSTRUCTIONS, render, verdict_form
+    from psysafe.models import Usage
+
+    calls = sum(mechanism.calls for mechanism in plan.mechanisms)
+    rubrics = sum(len(INSTRUCTIONS + render(d) + verdict_form(d)) for d in plan.dimensions)
+    prompt_characters = calls * (rubrics * plan.judged + len(plan.dimensions) * characters)
+    prompt_tokens = prompt_characters // 4
+    total = calls * plan.judged * len(plan.dimensions)
+    completion_tokens = total * _ANSWER_TOKENS
+    price = model.info.price
+    return {
+        "calls": total,
+        "calls_may_be_fewer": any(m.name == "debate" or getattr(m, "curtail", False) for m in plan.mechanisms),
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "cost": price.cost(Usage(prompt_tokens, completion_tokens)) if price else None,
+    }
+
+
+def judged_count(scope: str, conversations: int, assistant_messages: int) -> int:
+    """How many things are judged at a scope."""
+    return assistant_messages if scope == "turn" else conversations
+
+
+def list_bad(errors: Sequence[Exception], count: int) -> None:
+    """Name what --skip-bad left out."""
+    if not count:
+        return
+    note(f"skipped {count:,} that cannot be read:")
+    for problem in errors:
+        note(f"  {problem}")
+    if count > len(errors):
+        note(f"  ... and {count - len(errors):,} more")

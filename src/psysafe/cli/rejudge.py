@@ -1,0 +1,103 @@
+"""psysafe rejudge"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from psysafe.cli import options as o
+
+
+def rejudge(
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="Directory of the run whose conversations are judged.")],
+    model: o.Models = [],  # noqa: B006
+    dimensions: Annotated[
+        str | None, typer.Option("--dimensions", "-d", metavar="NAMES", help="Default: those of RUN.")
+    ] = None,
+    mechanism: o.Mechanisms = ["single"],  # noqa: B006
+    scope: Annotated[str | None, typer.Option(help="Default: that of RUN.")] = None,
+    run: o.Run = None,
+    resume: o.Resume = False,
+    dry_run: o.DryRun = False,
+    json: o.Json = False,
+    yes: o.Yes = False,
+    taxonomy: o.Taxonomy = None,
+    seed: o.Seed = 0,
+    temperature: o.Temperature = None,
+    max_tokens: o.MaxTokens = None,
+    curtail: o.Curtail = False,
+    concurrency: o.Concurrency = 32,
+    rpm: o.Rpm = None,
+    tpm: o.Tpm = None,
+    timeout: o.Timeout = 120.0,
+    retries: o.Retries = 6,
+    cache: o.Cache = False,
+    price: o.PriceText = None,
+    max_calls: o.MaxCalls = None,
+    max_cost: o.MaxCost = None,
+    max_seconds: o.MaxSeconds = None,
+    max_unscored: o.MaxUnscored = 0.05,
+    retain: o.Retain = None,
+    quiet: o.Quiet = False,
+) -> int:
+    """Judge a run's stored conversations again, with another judge or mechanism; the target is not called."""
+    from psysafe.cli.perform import Wishes, judged_count, perform, show_estimate
+    from psysafe.cli.setup import (
+        load_budget,
+        load_chosen_dimensions,
+        load_mechanisms,
+        load_models,
+        load_price,
+        model_names,
+        run_directory,
+    )
+    from psysafe.errors import UsageError
+    from psysafe.judging import SCOPES, Scope
+    from psysafe.models import Limits
+    from psysafe.runs import Plan, Store
+
+    if resume and run is None:
+        raise UsageError("--resume goes on with a run: name it with --run DIR")
+    store = Store.open(source)
+    try:
+        manifest = store.get("manifest") or {}
+        wanted = scope or manifest.get("scope", "reply")
+        if wanted not in SCOPES:
+            raise UsageError(f"unknown scope {wanted!r}; expected {', '.join(SCOPES)}")
+        names = dimensions or ",".join(manifest.get("dimensions", {"all": ""}))
+        count = messages = characters = 0
+        for conversation in store.conversations():
+            count += 1
+            messages += len(conversation.assistant_indices())
+            characters += sum(len(message.content) for message in conversation.messages)
+        if not count:
+            raise UsageError(f"{source} holds no conversation yet")
+        limits = Limits(
+            concurrency=concurrency,
+            requests_per_minute=rpm,
+            tokens_per_minute=tpm,
+            timeout=timeout,
+            deadline=max(600.0, 5 * timeout),
+            max_retries=retries,
+        )
+        models = load_models(model_names(model), limits, load_price(price), cache)
+        plan = Plan(
+            conversations=store.conversations,
+            source={"run": store.id, "conversations": count},
+            count=count,
+            judged=judged_count(wanted, count, messages),
+            dimensions=load_chosen_dimensions(names, taxonomy),
+            mechanisms=load_mechanisms(mechanism, temperature, max_tokens, curtail),
+            models=models,
+            scope=cast("Scope", wanted),
+            seed=seed,
+        )
+        if dry_run:
+            return show_estimate(plan, characters, as_json=json)
+        budget = load_budget(max_calls, max_cost, max_seconds, models)
+        directory = run_directory(run, "rejudge")
+        return perform(plan, Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain))
+    finally:
+        store.close()

@@ -1,0 +1,168 @@
+"""From options to what a run needs: models, mechanisms, dimensions, budget, consent."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from psysafe.errors import UsageError
+
+if TYPE_CHECKING:
+    from psysafe.judging import Mechanism
+    from psysafe.models import Limits, ManagedModel, Price
+    from psysafe.runs import Budget
+    from psysafe.taxonomy import Dimension
+
+MODEL_NAME = "PSYSAFE_MODEL"
+RUNS_NAME = "PSYSAFE_RUNS"
+CACHE_NAME = "PSYSAFE_CACHE"
+
+
+def model_names(given: Sequence[str]) -> list[str]:
+    """The models asked for, or the configured default.
+
+    Raises:
+        UsageError: neither.
+    """
+    names = list(dict.fromkeys(given)) or [name for name in [os.environ.get(MODEL_NAME, "")] if name]
+    if not names:
+        raise UsageError(
+            f"no judge model: add --model (such as openai/gpt-4o-mini or http://127.0.0.1:8000/v1#NAME) "
+            f"or set {MODEL_NAME}; psysafe models lists the forms"
+        )
+    return names
+
+
+def load_models(
+    names: Sequence[str], limits: Limits, price: Price | None = None, cache: bool = False
+) -> list[ManagedModel]:
+    """The models, behind the response cache if wanted.
+
+    Raises:
+        UsageError: one cannot be used, or one key would go to several hosts.
+    """
+    from psysafe.models import check_key_hosts, load_model
+
+    models = [load_model(name, limits, price=price) for name in names]
+    check_key_hosts(models)
+    if not cache:
+        return models
+    from psysafe.models.cache import CachedModel
+
+    return [CachedModel(model, cache_path()) for model in models]
+
+
+def cache_path() -> Path:
+    """The file of the response cache."""
+    if given := os.environ.get(CACHE_NAME):
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "psysafe" / "replies.sqlite"
+
+
+def load_price(text: str | None) -> Price | None:
+    """``IN,OUT`` in US dollars per million tokens."""
+    if text is None:
+        return None
+    from psysafe.models import Price
+
+    try:
+        first, second = (float(part) for part in text.split(","))
+        if first < 0 or second < 0:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"--price {text}: expected IN,OUT in US dollars per million tokens, such as 0.15,0.60"
+        ) from None
+    return Price(first / 1e6, second / 1e6)
+
+
+def load_chosen_dimensions(names: str, directory: Path | None) -> list[Dimension]:
+    """The dimensions of ``--dimensions`` and ``--taxonomy``."""
+    from psysafe.taxonomy import choose_dimensions, load_dimensions
+
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise UsageError("--dimensions is empty; expected all, a group or ids with commas")
+    return choose_dimensions(wanted, load_dimensions(directory))
+
+
+def load_mechanisms(
+    specs: Sequence[str], temperature: float | None, max_tokens: int | None, curtail: bool
+) -> list[Mechanism]:
+    """The mechanisms of ``--mechanism``, with what holds for all of them."""
+    from psysafe.judging import PRESETS, parse_mechanisms
+
+    overrides: dict[str, object] = {}
+    if temperature is not None:
+        overrides["temperature"] = temperature
+    if max_tokens is not None:
+        overrides["max_tokens"] = max_tokens
+    if curtail:
+        overrides["curtail"] = True
+    presets = [spec for spec in specs if spec in PRESETS]
+    if presets and overrides:
+        raise UsageError(
+            f"{presets[0]} fixes all parameters: leave out --{next(iter(overrides)).replace('_', '-')}, "
+            "or name the mechanisms one by one"
+        )
+    return parse_mechanisms(specs, **overrides)
+
+
+def load_budget(calls: int | None, cost: float | None, seconds: float | None, models: Iterable[ManagedModel]) -> Budget:
+    """The budget of a run.
+
+    Raises:
+        UsageError: ``--max-cost`` without a known price.
+    """
+    from psysafe.runs import Budget
+
+    if cost is not None:
+        unknown = [model.name for model in models if model.info.price is None]
+        if unknown:
+            raise UsageError(
+                f"--max-cost: the price of {', '.join(unknown)} is unknown; give it with --price IN,OUT "
+                "(US dollars per million tokens), or bound the run with --max-calls"
+            )
+    return Budget(calls, cost, seconds)
+
+
+def confirm_hosts(models: Iterable[ManagedModel], conversations: int, yes: bool) -> None:
+    """Name the hosts that will receive the conversations, and have it confirmed.
+
+    Raises:
+        UsageError: not confirmed, or nobody there to ask.
+    """
+    hosts = sorted({model.info.host or "" for model in models if model.info.host and not model.info.loopback})
+    if not hosts:
+        return
+    from psysafe.cli.console import note
+
+    what = f"{conversations:,} conversation{'' if conversations == 1 else 's'} will be sent to {', '.join(hosts)}"
+    if yes:
+        note(f"{what}.")
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{what}: add --yes to confirm (there is no terminal to ask on)")
+    import typer
+
+    if not typer.confirm(f"{what}. Go on?", err=True):
+        raise UsageError("not confirmed; nothing was sent")
+
+
+def runs_folder() -> Path:
+    """Where runs are made unless ``--run`` says otherwise."""
+    return Path(os.environ.get(RUNS_NAME, "runs"))
+
+
+def run_directory(given: Path | None, name: str) -> Path:
+    """The directory of a new run."""
+    if given is not None:
+        return given
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return runs_folder() / f"{stamp}-{name}-{token_hex(2)}"

@@ -1,0 +1,107 @@
+"""What a run may spend, and whether it may go on."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from psysafe.conversation import Message
+from psysafe.errors import PsysafeError
+from psysafe.models import Price, Reply, Sampling, Usage
+from psysafe.models.openai_compatible import estimate_tokens
+
+
+class BudgetReached(PsysafeError):
+    """The next call would exceed the budget; ``str`` says which."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Bounds of a run, over this execution of it.
+
+    A call is let through only when what has been spent, what is in flight and the call itself stay within
+    the bounds; in flight counts with its prompt's estimate and its max_tokens.
+
+    Attributes:
+        max_calls: judge calls. max_cost: US dollars. max_seconds: wall time. None is no bound.
+    """
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    calls: int = 0
+    cost: float = 0.0
+    _reserved: float = 0.0
+    _planned: int = 0
+    _started: float = field(default_factory=time.monotonic)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether calls must be metered at all."""
+        return self.max_calls is not None or self.max_cost is not None
+
+    def reached(self) -> str | None:
+        """Which bound has been reached so far, for people, or None."""
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            return f"--max-calls {self.max_calls}"
+        if self.max_cost is not None and self.cost + self._reserved >= self.max_cost:
+            return f"--max-cost {self.max_cost:g}"
+        if self.max_seconds is not None and time.monotonic() - self._started >= self.max_seconds:
+            return f"--max-seconds {self.max_seconds:g}"
+        return None
+
+    def admit(self, calls: int, price: Price | None) -> UnitMeter | None:
+        """A meter for a unit of at most so many calls, if they fit beside those planned; else None."""
+        if self.max_calls is not None and self.calls + self._planned + calls > self.max_calls:
+            return None
+        self._planned += calls
+        return UnitMeter(self, price, calls)
+
+
+@dataclass(slots=True)
+class UnitMeter:
+    """Charges one unit's calls to a budget.
+
+    Attributes:
+        left: calls planned for and not made yet.
+    """
+
+    budget: Budget
+    price: Price | None
+    left: int
+
+    def before(self, messages: list[Message], config: Sampling) -> None:
+        """Reserve a call.
+
+        Raises:
+            BudgetReached: it does not fit.
+        """
+        budget = self.budget
+        if budget.max_calls is not None and budget.calls >= budget.max_calls:
+            raise BudgetReached(f"--max-calls {budget.max_calls}")
+        reserve = self._estimate(messages, config)
+        if budget.max_cost is not None and budget.cost + budget._reserved + reserve > budget.max_cost:
+            raise BudgetReached(f"--max-cost {budget.max_cost:g}")
+        budget._reserved += reserve
+        budget.calls += 1
+        if self.left:
+            self.left -= 1
+            budget._planned -= 1
+
+    def after(self, messages: list[Message], config: Sampling, reply: Reply | None) -> None:
+        """Settle the reservation; where the usage is unknown, the estimate is charged."""
+        estimate = self._estimate(messages, config)
+        self.budget._reserved -= estimate
+        if reply is None or reply.cached or self.price is None:
+            return
+        self.budget.cost += self.price.cost(reply.usage) if reply.usage else estimate
+
+    def close(self) -> None:
+        """The unit has ended; what it planned and did not use is free again."""
+        self.budget._planned -= self.left
+        self.left = 0
+
+    def _estimate(self, messages: list[Message], config: Sampling) -> float:
+        if self.price is None or self.budget.max_cost is None:
+            return 0.0
+        return self.price.cost(Usage(estimate_tokens(messages), config.max_tokens))

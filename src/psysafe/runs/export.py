@@ -1,0 +1,69 @@
+"""A run's judgments as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import orjson
+
+from psysafe.runs.store import Store
+
+_COLUMNS = (
+    "id", "message", "scope", "dimension", "model", "mechanism", "outcome", "reason", "score", "label", "harmful",
+    "consensus", "flags", "rationale", "evidence", "detail", "calls", "attempts", "prompt_tokens",
+    "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash",
+)  # fmt: skip
+
+
+def export_jsonl(store: Store, out: BinaryIO) -> int:
+    """One judgment a line: ``id`` of the conversation, the fields of ``Judgment``, and the conversation's
+    ``metadata``. Returns the number of lines."""
+    count = 0
+    for record in _records(store):
+        out.write(orjson.dumps(record) + b"\n")
+        count += 1
+    return count
+
+
+def export_csv(store: Store, out: BinaryIO) -> int:
+    """One judgment a row, UTF-8 with a byte order mark, so that spreadsheets read it as such. The votes are
+    left to JSONL. Returns the number of rows."""
+    text = io.TextIOWrapper(out, encoding="utf-8-sig", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    count = 0
+    for record in _records(store):
+        row = {
+            **record,
+            "mechanism": record["mechanism"]["name"],
+            "flags": " ".join(record["flags"]),
+            "evidence": " | ".join(item["quote"] for item in record["evidence"]),
+        }
+        writer.writerow([_cell(row[column]) for column in _COLUMNS])
+        count += 1
+    text.detach()
+    return count
+
+
+EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {"jsonl": export_jsonl, "csv": export_csv}
+
+
+def _records(store: Store) -> Iterator[dict[str, Any]]:
+    named = ("id", "messages", "judged_message")
+    for judgment, conversation in store.judgments():
+        metadata = {name: value for name, value in conversation.items() if name not in named}
+        yield {"id": judgment["conversation"], **judgment, "metadata": metadata}
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it: text that would run as a formula is quoted, NUL is made visible."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        value = value.replace("\x00", "\\0")
+        if value.startswith(("=", "+", "-", "@", "\t", "\r")):
+            return "'" + value
+    return value

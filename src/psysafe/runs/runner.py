@@ -1,0 +1,269 @@
+"""Executes a plan: units in flight, budgets, stopping, and the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from psysafe.judging import TRANSIENT, Judgment, judge_subject
+from psysafe.models import FATAL_KINDS, ModelError
+from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
+from psysafe.runs.plan import Plan, Task, surroundings
+from psysafe.runs.store import Entry, Store
+from psysafe.runs.writer import Writer
+
+Ended = Literal["complete", "budget", "interrupted", "fatal", "endpoint_lost"]
+
+# After Ctrl-C, seconds for what is in flight to finish before it is cancelled.
+_GRACE = 4.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """What an execution has done so far; the screen reads it."""
+
+    units: int
+    resumed: int = 0
+    done: int = 0
+    calls: int = 0
+    cost: float | None = 0.0
+    in_flight: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def count(self, judgment: Judgment) -> None:
+        """Add one judgment."""
+        self.done += 1
+        self.calls += judgment.calls
+        self.outcomes[judgment.outcome] += 1
+        if judgment.reason:
+            self.reasons[judgment.reason] += 1
+        if self.cost is not None:
+            self.cost = None if judgment.cost is None else self.cost + judgment.cost
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How an execution ended. ``detail`` says why when not complete."""
+
+    ended: Ended
+    detail: str | None
+    progress: Progress
+
+
+class Stop:
+    """A request to stop: no new units, a moment for those in flight, then cancel. Asking twice cancels at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    def __call__(self) -> None:
+        if self.asked.is_set():
+            self.at_once.set()
+        self.asked.set()
+
+
+async def execute(
+    plan: Plan,
+    store: Store,
+    *,
+    budget: Budget | None = None,
+    concurrency: int = 32,
+    stop: Stop | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Execution:
+    """Judge every unit of a plan that the store does not hold yet.
+
+    Each model is opened, and so probed, before the first unit. Everything done is committed before this
+    returns or raises.
+
+    Args:
+        concurrency: judge calls that should be in flight at once, over all models; each model's own gate
+            bounds it further.
+        stop: set it to interrupt.
+        watch: called with the progress whenever a unit ends.
+
+    Raises:
+        ModelError: a model could not be opened. StoreError: the store could not be written.
+    """
+    runner = _Runner(plan, store, budget or Budget(), concurrency, stop or Stop(), watch)
+    try:
+        for model in plan.models:
+            await model.open()
+        store.put("surroundings", surroundings())
+        return await runner.run()
+    finally:
+        infos = [model.info for model in plan.models]
+        for model in plan.models:
+            await model.close()
+        store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
+
+
+class _Runner:
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        budget: Budget,
+        concurrency: int,
+        stop: Stop,
+        watch: Callable[[Progress], None] | None,
+    ) -> None:
+        self.plan, self.store, self.budget, self.stop, self.watch = plan, store, budget, stop, watch
+        self.progress = Progress(plan.units)
+        self.prices = {model.name: model.info.price for model in plan.models}
+        # Units are let in while their widths sum to less than this: enough to keep every place filled while
+        # some units wait for their last call, few enough to lose little when the run is killed.
+        self.capacity = concurrency + max(8, concurrency // 4)
+        self.concurrency = concurrency
+        self.width = 0
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.ended: Ended | None = None
+        self.detail: str | None = None
+        self.error: BaseException | None = None
+        self.lost = 0
+        self.freed = asyncio.Event()
+
+    async def run(self) -> Execution:
+        finished, again = self.store.done()
+        stopper = asyncio.create_task(self.stop.asked.wait())
+        stopper.add_done_callback(lambda _: self.freed.set())
+        clock = None
+        if self.budget.max_seconds is not None:
+            clock = asyncio.get_running_loop().call_later(self.budget.max_seconds, self.freed.set)
+        try:
+            async with Writer(self.store) as writer:
+                try:
+                    for task in self.plan.tasks():
+                        key = bytes.fromhex(task.key)
+                        if key in finished:
+                            self.progress.resumed += 1
+                            continue
+                        if not await self._admitted(task, writer, again.get(key, 0) + 1):
+                            break
+                    await self._drain()
+                finally:
+                    for running in self.tasks:
+                        running.cancel()
+                    await asyncio.gather(*self.tasks, return_exceptions=True)
+        finally:
+            stopper.cancel()
+            if clock is not None:
+                clock.cancel()
+        if self.error is not None:
+            raise self.error
+        return Execution(self.ended or "complete", self.detail, self.progress)
+
+    async def _admitted(self, task: Task, writer: Writer, tries: int) -> bool:
+        """Start a unit as soon as there is room for it; False when the run is to end."""
+        await writer.room()
+        width = task.mechanism.width
+        while True:
+            if self._should_end():
+                return False
+            if not self.tasks or self.width + width <= self.capacity:
+                meter = None
+                if not self.budget.bounded:
+                    break
+                meter = self.budget.admit(task.mechanism.calls, self.prices[task.model.name])
+                if meter is not None:
+                    break
+                if not self.tasks:  # what is under way might have freed calls, but nothing is
+                    self._end("budget", self.budget.reached() or self._too_small(task))
+                    return False
+            self.freed.clear()
+            await self.freed.wait()
+        self.width += width
+        running = asyncio.create_task(self._judge(task, writer, meter, tries))
+        self.tasks.add(running)
+        self.progress.in_flight = len(self.tasks)
+        return True
+
+    def _too_small(self, task: Task) -> str:
+        left = (self.budget.max_calls or 0) - self.budget.calls
+        return f"--max-calls {self.budget.max_calls}: {left} left, the next unit may need {task.mechanism.calls}"
+
+    async def _judge(self, task: Task, writer: Writer, meter: UnitMeter | None, tries: int) -> None:
+        try:
+            judgment = await judge_subject(
+                task.subject,
+                task.dimension,
+                task.model,
+                task.mechanism,
+                self.plan.seed,
+                key=task.key,
+                price=self.prices[task.model.name],
+                meter=meter,
+            )
+            writer.add(Entry(judgment, task.spec, task.subject.conversation, task.position, tries))
+            self._watch_endpoint(judgment)
+            self.progress.count(judgment)
+            if self.watch is not None:
+                self.watch(self.progress)
+        except BudgetReached as reached:
+            self._end("budget", str(reached))
+        except ModelError as error:
+            if error.kind not in FATAL_KINDS:
+                self.error = self.error or error
+            self._end("fatal", str(error))
+        except Exception as error:
+            # A defect of ours: what is done is kept, and the run ends with it.
+            self.error = self.error or error
+            self._end("fatal", repr(error))
+        finally:
+            if meter is not None:
+                meter.close()
+            self.width -= task.mechanism.width
+            running = asyncio.current_task()
+            if running is not None:
+                self.tasks.discard(running)
+            self.progress.in_flight = len(self.tasks)
+            self.freed.set()
+
+    def _watch_endpoint(self, judgment: Judgment) -> None:
+        """When one unit after another finds no endpoint, the rest is left for a resume."""
+        if judgment.outcome == "unscored" and judgment.reason in TRANSIENT:
+            self.lost += 1
+            if self.lost >= max(20, 2 * self.concurrency):
+                self._end("endpoint_lost", f"{self.lost} units in a row got no answer; the last: {judgment.detail}")
+        elif judgment.calls:
+            self.lost = 0
+
+    def _end(self, ended: Ended, detail: str | None) -> None:
+        if self.ended is None:
+            self.ended, self.detail = ended, detail
+        self.freed.set()
+
+    def _should_end(self) -> bool:
+        if self.stop.asked.is_set():
+            self._end("interrupted", None)
+        elif self.ended is None and (reached := self.budget.reached()) is not None:
+            self._end("budget", reached)
+        return self.ended is not None
+
+    async def _drain(self) -> None:
+        """Let what is in flight finish, as long as the way the run ends allows."""
+        while self.tasks:
+            hurried = self._should_end() and (
+                self.ended in ("interrupted", "fatal") or "max-seconds" in (self.detail or "")
+            )
+            if not hurried:
+                self.freed.clear()
+                await self.freed.wait()
+                continue
+            at_once = asyncio.create_task(self.stop.at_once.wait())
+            waiting = asyncio.ensure_future(self._all_ended())
+            await asyncio.wait([waiting, at_once], timeout=_GRACE, return_when=asyncio.FIRST_COMPLETED)
+            at_once.cancel()
+            waiting.cancel()
+            return
+
+    async def _all_ended(self) -> bool:
+        while self.tasks:
+            self.freed.clear()
+            await self.freed.wait()
+        return True

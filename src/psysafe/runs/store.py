@@ -1,0 +1,317 @@
+"""The run store: one database per run, written by one process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from sqlalchemy import create_engine, delete, event, func, insert, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateSchema, DropSchema
+
+from psysafe.conversation import Conversation, parse_record
+from psysafe.errors import PsysafeError, UsageError
+from psysafe.judging import TRANSIENT, Judgment
+from psysafe.runs.tables import METADATA, conversations, judgments, meta
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+STORE_URL_NAME = "PSYSAFE_STORE"
+_FILE = "run.sqlite"
+_HEAD = "run.json"
+FORMAT = 1
+
+
+class StoreError(PsysafeError):
+    """The store cannot be read or written any more (a full disk, a lost server)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is written together: a judgment, its conversation and that one's place in the input."""
+
+    judgment: Judgment
+    mechanism: str  # its spec
+    conversation: Conversation
+    position: int
+    tries: int = 1
+
+
+class Store:
+    """A run's database.
+
+    In the run's directory lies ``run.json`` and, unless ``PSYSAFE_STORE`` named a PostgreSQL URL when the
+    run was made, ``run.sqlite``. With PostgreSQL a run is a schema; its URL, which may hold a password, is
+    read from the environment each time and never written down.
+    """
+
+    def __init__(self, directory: Path, engine: Engine, head: dict[str, Any]) -> None:
+        self.directory = directory
+        self.id: str = head["id"]
+        self._engine = engine
+        self._schema: str | None = head.get("schema")
+        self._lock: int | None = None
+        dialect = postgresql if self._schema else sqlite
+        self._insert_new = dialect.insert(conversations).on_conflict_do_nothing()
+
+    @classmethod
+    def create(cls, directory: Path, environment: Mapping[str, str] | None = None) -> Store:
+        """A new run in a directory that holds none.
+
+        Raises:
+            UsageError: the directory holds a run, or cannot be written; the database cannot be reached.
+        """
+        if (directory / _HEAD).exists():
+            raise UsageError(f"{directory} already holds a run: add --resume to go on with it, or name another --run")
+        url = (os.environ if environment is None else environment).get(STORE_URL_NAME)
+        head: dict[str, Any] = {"psysafe": "run", "format": FORMAT, "id": secrets.token_hex(6)}
+        if url:
+            head["schema"] = f"psysafe_{head['id']}"
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            directory.chmod(0o700)  # what people confided lies in it
+            engine = _engine(directory, url)
+            if url:
+                with engine.begin() as connection:
+                    connection.execute(CreateSchema(head["schema"]))
+            engine = engine.execution_options(schema_translate_map={None: head.get("schema")})
+            METADATA.create_all(engine)
+            temporary = directory / f"{_HEAD}.new"
+            temporary.write_bytes(orjson.dumps(head, option=orjson.OPT_INDENT_2) + b"\n")
+            temporary.replace(directory / _HEAD)
+        except OSError as error:
+            raise UsageError(f"cannot make a run in {directory}: {error.strerror or error}") from error
+        except SQLAlchemyError as error:
+            raise UsageError(
+                f"cannot make a run in {(url and 'the database of ' + STORE_URL_NAME) or directory}: {_short(error)}"
+            ) from error
+        return cls(directory, engine, head)
+
+    @classmethod
+    def open(cls, directory: Path, environment: Mapping[str, str] | None = None) -> Store:
+        """An existing run.
+
+        Raises:
+            UsageError: there is none, its format is another version's, or its database cannot be reached.
+        """
+        try:
+            head = orjson.loads((directory / _HEAD).read_bytes())
+        except FileNotFoundError:
+            raise UsageError(f"{directory} holds no run (no {_HEAD} in it)") from None
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{directory / _HEAD} cannot be read: {error}") from error
+        if not isinstance(head, dict) or head.get("psysafe") != "run":
+            raise UsageError(f"{directory / _HEAD} is not that of a psysafe run")
+        if head.get("format") != FORMAT:
+            raise UsageError(f"{directory} has store format {head.get('format')}; this version reads {FORMAT}")
+        url = None
+        if head.get("schema"):
+            url = (os.environ if environment is None else environment).get(STORE_URL_NAME)
+            if not url:
+                raise UsageError(f"{directory} is kept in PostgreSQL: set {STORE_URL_NAME} to its URL")
+        elif not (directory / _FILE).exists():
+            raise UsageError(f"{directory} holds no {_FILE}; the run is incomplete")
+        try:
+            engine = _engine(directory, url).execution_options(schema_translate_map={None: head.get("schema")})
+            with engine.connect() as connection:
+                connection.execute(select(func.count()).select_from(meta))
+        except SQLAlchemyError as error:
+            raise UsageError(f"{directory}: the store cannot be read: {_short(error)}") from error
+        return cls(directory, engine, head)
+
+    def close(self) -> None:
+        """Let go of the database and the writer's lock."""
+        self._engine.dispose()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def lock(self) -> None:
+        """Become the one writer; the lock ends with the process, however that ends.
+
+        Raises:
+            UsageError: another process writes this run.
+        """
+        self._lock = os.open(self.directory / "run.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"another process is writing {self.directory}: wait for it, or stop it first") from None
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Commit judgments, with their conversations, in one transaction.
+
+        Raises:
+            StoreError: they could not be written; none of them was.
+        """
+        rows = [_row(entry) for entry in entries]
+        again = [entry.judgment.key for entry in entries if entry.tries > 1]
+        texts = {
+            entry.conversation.id: {
+                "id": entry.conversation.id,
+                "position": entry.position,
+                "record": orjson.dumps(entry.conversation.to_dict()),
+            }
+            for entry in entries
+        }
+        try:
+            with self._engine.begin() as connection:
+                if again:
+                    connection.execute(delete(judgments).where(judgments.c.key.in_(again)))
+                connection.execute(self._insert_new, list(texts.values()))
+                connection.execute(insert(judgments), rows)
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.directory}: the store cannot be written: {_short(error)}") from error
+
+    def get(self, name: str) -> Any:
+        """A value of ``meta``, or None."""
+        with self._engine.connect() as connection:
+            value = connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
+        return None if value is None else orjson.loads(value)
+
+    def put(self, name: str, value: Any) -> None:
+        """Put a JSON-ready value into ``meta``."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(meta).where(meta.c.name == name))
+            connection.execute(insert(meta).values(name=name, value=orjson.dumps(value).decode()))
+
+    def done(self) -> tuple[set[bytes], dict[bytes, int]]:
+        """Keys of units that need no further try, and the tries so far of those that do (transient failures)."""
+        finished: set[bytes] = set()
+        again: dict[bytes, int] = {}
+        query = select(judgments.c.key, judgments.c.reason, judgments.c.tries)
+        with self._engine.connect() as connection:
+            for key, reason, tries in _stream(connection, query):
+                if reason in TRANSIENT:
+                    again[bytes.fromhex(key)] = tries
+                else:
+                    finished.add(bytes.fromhex(key))
+        return finished, again
+
+    def conversations(self) -> Iterator[Conversation]:
+        """The stored conversations, in the order of the input."""
+        query = select(conversations.c.record).order_by(conversations.c.position, conversations.c.id)
+        with self._engine.connect() as connection:
+            for (record,) in _stream(connection, query):
+                yield parse_record(orjson.loads(record), file=str(self.directory), line=None, default_id="")
+
+    def judgments(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Each judgment with the record of its conversation, as dicts, in the order of the input."""
+        query = (
+            select(judgments.c.record, conversations.c.record)
+            .join(conversations, conversations.c.id == judgments.c.conversation)
+            .order_by(
+                judgments.c.position,
+                judgments.c.conversation,
+                judgments.c.message,
+                judgments.c.model,
+                judgments.c.dimension,
+                judgments.c.mechanism,
+            )
+        )
+        with self._engine.connect() as connection:
+            for record, conversation in _stream(connection, query):
+                yield orjson.loads(record), orjson.loads(conversation)
+
+    def rows(self, query: Any) -> list[Any]:
+        """All rows of a query over the tables; for summaries."""
+        with self._engine.connect() as connection:
+            return list(connection.execute(query))
+
+    def delete_conversation(self, conversation: str) -> int:
+        """Remove a conversation and its judgments for good. Returns how many judgments went with it.
+
+        Raises:
+            UsageError: the run holds no such conversation.
+        """
+        with self._engine.begin() as connection:
+            found = connection.execute(delete(conversations).where(conversations.c.id == conversation)).rowcount
+            gone = connection.execute(delete(judgments).where(judgments.c.conversation == conversation)).rowcount
+        if not found:
+            raise UsageError(f"{self.directory} holds no conversation {conversation!r}")
+        if not self._schema:
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+                connection.execute(text("VACUUM"))  # else the text stays in free pages
+                connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+        return gone
+
+    def delete(self) -> None:
+        """Remove the whole run: its files, or its schema.
+
+        Only files that psysafe makes are removed; a directory that holds anything else stays.
+        """
+        if self._schema:
+            with self._engine.begin() as connection:
+                connection.execute(DropSchema(self._schema, cascade=True))
+        self.close()
+        for name in (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", "run.lock", _HEAD):
+            (self.directory / name).unlink(missing_ok=True)
+        if not any(self.directory.iterdir()):
+            self.directory.rmdir()
+
+
+def _engine(directory: Path, url: str | None) -> Engine:
+    if url:
+        address = re.sub(r"^postgres(?:ql)?(?:\+psycopg)?://", "postgresql+psycopg://", url)
+        if not address.startswith("postgresql+psycopg://"):
+            raise UsageError(f"{STORE_URL_NAME}: expected a URL that begins with postgresql://")
+        try:
+            return create_engine(address)
+        except ModuleNotFoundError:
+            raise UsageError("PostgreSQL needs an extra: pip install 'psysafe[postgres]'") from None
+    engine = create_engine(f"sqlite:///{directory / _FILE}")
+
+    @event.listens_for(engine, "connect")
+    def _(connection: Any, _record: Any) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA secure_delete=ON")
+        connection.execute("PRAGMA busy_timeout=10000")
+
+    return engine
+
+
+def _stream(connection: Connection, query: Any) -> Iterator[Any]:
+    yield from connection.execution_options(stream_results=True, yield_per=500).execute(query)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    judgment = entry.judgment
+    return {
+        "key": judgment.key,
+        "conversation": judgment.conversation,
+        "position": entry.position,
+        "message": judgment.message,
+        "dimension": judgment.dimension,
+        "mechanism": entry.mechanism,
+        "model": judgment.model,
+        "outcome": judgment.outcome,
+        "reason": judgment.reason,
+        "score": judgment.score,
+        "harmful": judgment.harmful,
+        "curtailed": "curtailed" in judgment.flags,
+        "flagged_injection": "injection_suspected" in judgment.flags,
+        "calls": judgment.calls,
+        "attempts": judgment.attempts,
+        "prompt_tokens": judgment.prompt_tokens,
+        "completion_tokens": judgment.completion_tokens,
+        "cost": judgment.cost,
+        "seconds": judgment.seconds,
+        "tries": entry.tries,
+        "record": orjson.dumps(judgment),
+    }
+
+
+def _short(error: SQLAlchemyError) -> str:
+    """The database's own words, on one line, without the statement and its texts."""
+    return " ".join(str(getattr(error, "orig", None) or type(error).__name__).split())[:300]

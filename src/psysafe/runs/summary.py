@@ -1,0 +1,163 @@
+"""A run in numbers, read from its store."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Integer, cast, func, select
+
+from psysafe.judging import OUTCOMES
+from psysafe.runs.store import Store
+from psysafe.runs.tables import judgments
+from psysafe.stats import wilson
+
+
+@dataclass(slots=True)
+class Cell:
+    """One model, dimension and mechanism.
+
+    Attributes:
+        outcomes: by name, every outcome counted. reasons: of those without a verdict.
+        harmful: of the scored ones. mean: of the scores, curtailed ones left out; None without any.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    harmful: int = 0
+    curtailed: int = 0
+    injection: int = 0
+    mean: float | None = None
+
+    @property
+    def scored(self) -> int:
+        return self.outcomes["scored"]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson 95% interval of the harmful share among the scored; None without any."""
+        return wilson(self.harmful, self.scored)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "harmful": self.harmful / self.scored if self.scored else None,
+            "harmful_count": self.harmful,
+            "interval": list(self.interval) if self.interval else None,
+            "mean_score": self.mean,
+            "curtailed": self.curtailed,
+            "injection_suspected": self.injection,
+            **{outcome: self.outcomes[outcome] for outcome in OUTCOMES if outcome != "void"},
+            "by_reason": dict(sorted(self.reasons.items())),
+        }
+
+
+@dataclass(slots=True)
+class Summary:
+    """The whole run. Usage and cost are None as soon as one unit's is unknown."""
+
+    cells: dict[tuple[str, str, str], Cell]  # model, dimension, mechanism
+    conversations: int
+    outcomes: Counter[str]
+    reasons: Counter[str]
+    calls: int
+    attempts: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    seconds: float
+
+    @property
+    def units(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def unscored_share(self) -> float:
+        """Unscored units among those that a judge was asked about; 0 when there are none."""
+        asked = self.units - self.outcomes["reply_failed"] - self.outcomes["void"]
+        return self.outcomes["unscored"] / asked if asked else 0.0
+
+    def as_dict(self, run: str) -> dict[str, Any]:
+        """The one object of ``--json``. ``dimensions`` at the top only where there is one model."""
+        models: dict[str, Any] = {}
+        for (model, dimension, mechanism), cell in self.cells.items():
+            by_dimension = models.setdefault(model, {"dimensions": {}})["dimensions"]
+            by_dimension.setdefault(dimension, {})[mechanism] = cell.as_dict()
+        usage = {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
+        return {
+            "run": run,
+            "counts": {
+                "conversations": self.conversations,
+                "units": self.units,
+                **{outcome: self.outcomes[outcome] for outcome in OUTCOMES if outcome != "void"},
+                "by_reason": dict(sorted(self.reasons.items())),
+            },
+            **({"dimensions": next(iter(models.values()))["dimensions"]} if len(models) == 1 else {}),
+            "models": models,
+            "calls": self.calls,
+            "attempts": self.attempts,
+            "usage": usage,
+            "cost": self.cost,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def summarise(store: Store) -> Summary:
+    """Sum up a run as far as it has come."""
+    c = judgments.c
+    keys = (c.model, c.dimension, c.mechanism)
+    counts = store.rows(select(*keys, c.outcome, c.reason, func.count()).group_by(*keys, c.outcome, c.reason))
+    scores = store.rows(
+        select(
+            *keys,
+            func.sum(cast(c.harmful, Integer)),
+            func.sum(cast(c.curtailed, Integer)),
+            func.avg(c.score).filter(c.curtailed.is_(False)),
+        )
+        .where(c.outcome == "scored")
+        .group_by(*keys)
+    )
+    flagged = store.rows(select(*keys, func.count()).where(c.flagged_injection).group_by(*keys))
+    totals = store.rows(
+        select(
+            func.count(func.distinct(c.conversation)),
+            func.coalesce(func.sum(c.calls), 0),
+            func.coalesce(func.sum(c.attempts), 0),
+            func.sum(c.prompt_tokens),
+            func.sum(c.completion_tokens),
+            func.sum(c.cost),
+            func.count(),
+            func.count(c.prompt_tokens),
+            func.count(c.cost),
+        )
+    )[0]
+    cells: dict[tuple[str, str, str], Cell] = defaultdict(Cell)
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for model, dimension, mechanism, outcome, reason, number in counts:
+        cell = cells[model, dimension, mechanism]
+        cell.outcomes[outcome] += number
+        outcomes[outcome] += number
+        if reason:
+            cell.reasons[reason] += number
+            reasons[reason] += number
+    for model, dimension, mechanism, harmful, curtailed, mean in scores:
+        cell = cells[model, dimension, mechanism]
+        cell.harmful, cell.curtailed, cell.mean = int(harmful), int(curtailed), mean
+    for model, dimension, mechanism, number in flagged:
+        cells[model, dimension, mechanism].injection = number
+    found, calls, attempts, prompt_tokens, completion_tokens, cost, rows, with_usage, with_cost = totals
+    known = rows == with_usage
+    return Summary(
+        cells=dict(cells),
+        conversations=found,
+        outcomes=outcomes,
+        reasons=reasons,
+        calls=int(calls),
+        attempts=int(attempts),
+        prompt_tokens=int(prompt_tokens or 0) if known else None,
+        completion_tokens=int(completion_tokens or 0) if known else None,
+        cost=(cost or 0.0) if rows == with_cost else None,
+        seconds=float(store.get("seconds") or 0.0),
+    )
