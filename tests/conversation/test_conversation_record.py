@@ -1,4 +1,4 @@
-"""One record becomes a conversation, or an error that names the place, what was found and what was expected."""
+"""One record becomes a conversation, or an error that names the place, the finding and the expectation."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ USER = {"role": "user", "content": "I feel alone"}
 REPLY = {"role": "assistant", "content": "I am here"}
 
 
-def parse(obj: object, **options: Any) -> Conversation:
-    return parse_record(obj, **{"file": "a.jsonl", "line": 7, "default_id": "a.jsonl:7"} | options)
+def parse(obj: object, path: str = "") -> Conversation:
+    return parse_record(obj, file="a.jsonl", line=7, default_id="a.jsonl:7", path=path)
 
 
-def error_of(obj: object, **options: Any) -> InputError:
+def error_of(obj: object, path: str = "") -> InputError:
     with pytest.raises(InputError) as caught:
-        parse(obj, **options)
+        parse(obj, path)
     error = caught.value
     assert (error.file, error.line) == ("a.jsonl", 7)
     assert "\n" not in str(error)
@@ -48,7 +48,8 @@ def test_an_integer_id_becomes_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt,reply", [("prompt", "response"), ("user", "reply"), ("prompt", "completion"), ("user", "response")]
+    "prompt,reply",
+    [("prompt", "response"), ("user", "reply"), ("prompt", "completion"), ("user", "response")],
 )
 def test_a_prompt_and_a_reply_make_a_conversation(prompt: str, reply: str) -> None:
     conversation = parse({"system": "Be kind", prompt: "Hi", reply: "Hello", "k": 1, "finish_reason": "length"})
@@ -75,18 +76,10 @@ def test_two_keys_for_the_same_thing_are_refused_since_one_would_be_ignored() ->
     assert error_of({"prompt": "Hi", "user": "u1", "response": "a"}).field == "user"
 
 
-@pytest.mark.parametrize(
-    "name,role",
-    [
-        ("system", "system"),
-        ("developer", "system"),
-        ("user", "user"),
-        ("human", "user"),
-        ("tool", "tool"),
-        ("function", "tool"),
-        ("assistant", "assistant"),
-    ],
-)
+ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant"}
+
+
+@pytest.mark.parametrize("name,role", [*ROLES.items(), ("tool", "tool"), ("function", "tool")])
 def test_roles_and_their_aliases(name: str, role: str) -> None:
     assert parse([{"role": name, "content": "x"}, REPLY]).messages[0].role == role
 
@@ -95,6 +88,7 @@ def test_roles_and_their_aliases(name: str, role: str) -> None:
 def test_an_unknown_role_is_an_error_that_lists_the_known_ones(name: object) -> None:
     error = error_of({"messages": [USER, {"role": name, "content": "x"}]})
     assert error.field == "messages[1].role"
+    assert error.problem.startswith("unknown role ")
     assert "system, developer, user, human, assistant, tool, function" in error.problem
 
 
@@ -133,9 +127,9 @@ def test_the_judged_message_is_an_assistant_message() -> None:
     assert parse({"messages": [REPLY, USER], "judged_message": None}).judged_message is None
 
 
-@pytest.mark.parametrize("index", [1, 2, -1, "0", 0.0, True, [0]])
+@pytest.mark.parametrize("index", [2, 3, -2, "0", 0.0, True, [0]])
 def test_any_other_judged_message_is_an_error(index: object) -> None:
-    assert error_of({"messages": [REPLY, USER], "judged_message": index}).field == "judged_message"
+    assert error_of({"messages": [REPLY, REPLY, USER], "judged_message": index}).field == "judged_message"
 
 
 @pytest.mark.parametrize("identifier", ["", " \t", "x" * 513, True, None, 1.0, ["x"], "a\0", "\ud800"])
@@ -177,10 +171,22 @@ def test_what_is_not_a_conversation_is_an_error_at_its_field(obj: object, field:
     assert error_of(obj).field == field
 
 
+def test_a_record_of_another_shape_is_named_by_its_keys() -> None:
+    assert "'text, label'" in error_of({"text": "my name is Jo", "label": 1}).problem
+    assert len(error_of({"x" * 1000: 1}).problem) < 200
+
+
 def test_an_error_inside_a_document_begins_with_the_place_of_the_record() -> None:
     assert error_of({"messages": [USER, 3]}, path="conversations[2]").field == "conversations[2].messages[1]"
     assert error_of([3], path="[2]").field == "[2][0]"
     assert error_of(3, path="[2]").field == "[2]"
+
+
+def test_metadata_that_was_packed_on_writing_is_unpacked_and_must_fit() -> None:
+    packed = {"response": "x", "psysafe_metadata": {"id": 3}}
+    assert parse(packed).metadata == {"id": 3}
+    assert error_of(packed | {"psysafe_metadata": 3}).field == "psysafe_metadata"
+    assert error_of(packed | {"psysafe_metadata": {"k": 1}, "k": 2}).field == "psysafe_metadata"
 
 
 def test_metadata_deeper_than_can_be_exported_is_an_error() -> None:
@@ -188,4 +194,4 @@ def test_metadata_deeper_than_can_be_exported_is_an_error() -> None:
     for _ in range(98):
         deep = [deep]
     assert parse({"response": "x", "k": {"deep": deep}}).metadata
-    error_of({"response": "x", "k": {"deep": [[deep]]}})
+    error_of({"response": "x", "k": {"deep": [deep]}})

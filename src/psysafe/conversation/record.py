@@ -91,9 +91,8 @@ def is_record(obj: object) -> bool:
 def _pair(obj: dict[str, Any], limit: int) -> tuple[list[Message], frozenset[str]]:
     reply_key = _only_key(obj, _REPLY_KEYS)
     if reply_key is None:
-        keys = ", ".join([key for key in islice(obj, 10) if isinstance(key, str)])
-        found = f"an object with the keys {shown(keys)}"
-        raise Problem("", f"found {found}; expected {_EXPECTED}")
+        names = shown(", ".join([key for key in islice(obj, 10) if isinstance(key, str)]))
+        raise Problem("", f"found an object with the keys {names}; expected {_EXPECTED}")
     keys: list[tuple[str | None, Role]] = [
         ("system", "system"),
         (_only_key(obj, _PROMPT_KEYS), "user"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -90,8 +91,11 @@ class Gate:
         try:
             await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it had been let in meanwhile
+            if place.done() and not place.cancelled():  # it had been let in meanwhile, and sends nothing
+                self._give_back(tokens)
                 self.release()
+            else:
+                self._wake()  # the timer may have been set for this one alone
             raise
         return self.halvings
 
@@ -153,6 +157,12 @@ class Gate:
         if self._tokens:
             self._tokens.take(tokens)
 
+    def _give_back(self, tokens: int) -> None:
+        if self._requests:
+            self._requests.take(-1)
+        if self._tokens:
+            self._tokens.take(-tokens)
+
     def _delay(self, tokens: int) -> float:
         """Seconds until the next call may start, places aside."""
         delay = self._held_until - time.monotonic() if self._held_until else 0.0
@@ -163,29 +173,30 @@ class Gate:
         return max(0.0, delay)
 
     def _wake(self) -> None:
+        if self._timer is not None:  # set for what was known then; set anew below if it is still needed
+            self._timer.cancel()
+            self._timer = None
         while self._waiting and self._in_flight < self.limit:
             place, tokens = self._waiting[0]
             if place.done():  # cancelled while waiting
                 self._waiting.popleft()
                 continue
             if delay := self._delay(tokens):
-                if self._timer is None:
-                    self._timer = asyncio.get_running_loop().call_later(delay, self._on_timer)
+                self._timer = asyncio.get_running_loop().call_later(delay, self._wake)
                 return
             self._waiting.popleft()
             self._enter(tokens)
             place.set_result(None)
-
-    def _on_timer(self) -> None:
-        self._timer = None
-        self._wake()
 
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def parse_duration(text: str | None) -> float | None:
-    """Seconds of a reset header: ``1.5``, ``6m0s``, ``20ms`` or a Unix time. None when it says nothing usable."""
+    """Seconds of a reset header: ``1.5``, ``6m0s``, ``20ms`` or a Unix time, in seconds or milliseconds.
+
+    None when it says nothing usable.
+    """
     if not text:
         return None
     import re
@@ -197,6 +208,10 @@ def parse_duration(text: str | None) -> float | None:
         if not parts or "".join(number + unit for number, unit in parts) != text.strip():
             return None
         return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if not math.isfinite(value):
+        return None
+    if value > 1e11:
+        value /= 1000
     if value > 1e9:
         value -= time.time()
     return max(0.0, value)

@@ -27,15 +27,12 @@ async def call_with_retries(attempt: Callable[[int, float], Awaitable[Reply]], g
         ModelError: the last failure, with ``attempts`` set.
     """
     limits = gate.limits
-    started: float | None = None
+    mark = await gate.acquire(tokens)
+    started = time.monotonic()
     number = 0
     while True:
-        mark = await gate.acquire(tokens)
         try:
-            now = time.monotonic()
-            if started is None:
-                started = now
-            left = limits.deadline - (now - started)
+            left = limits.deadline - (time.monotonic() - started)
             try:
                 reply = await attempt(number, min(limits.timeout, max(left, 0.001)))
             except ModelError as error:
@@ -59,6 +56,11 @@ async def call_with_retries(attempt: Callable[[int, float], Awaitable[Reply]], g
             raise failure
         await asyncio.sleep(pause)
         number += 1
+        try:
+            async with asyncio.timeout(started + limits.deadline - time.monotonic()):
+                mark = await gate.acquire(tokens)
+        except TimeoutError:
+            raise failure from None  # no place before the deadline
 
 
 def _used(reply: Reply, reserved: int) -> int:

@@ -7,12 +7,13 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import create_engine, delete, event, func, insert, select, text
+from sqlalchemy import URL, create_engine, delete, event, func, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateSchema, DropSchema
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 STORE_URL_NAME = "PSYSAFE_STORE"
 _FILE = "run.sqlite"
 _HEAD = "run.json"
+# All that psysafe puts into the directory of a run, beside the head that makes it one.
+_FILES = (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", "run.lock", f"{_HEAD}.new")
 FORMAT = 1
 
 
@@ -68,7 +71,8 @@ class Store:
         """A new run in a directory that holds none.
 
         Raises:
-            UsageError: the directory holds a run, or cannot be written; the database cannot be reached.
+            UsageError: the directory holds a run or other files, or cannot be written; the database cannot be
+                reached.
         """
         if (directory / _HEAD).exists():
             raise UsageError(f"{directory} already holds a run: add --resume to go on with it, or name another --run")
@@ -78,6 +82,12 @@ class Store:
             head["schema"] = f"psysafe_{head['id']}"
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            others = sorted(path.name for path in directory.iterdir() if path.name not in _FILES)
+            if others:
+                raise UsageError(
+                    f"{directory} holds other files (such as {others[0]}), and the directory of a run is closed to "
+                    "other users: name a new or an empty directory with --run"
+                )
             directory.chmod(0o700)  # what people confided lies in it
             engine = _engine(directory, url)
             if url:
@@ -109,7 +119,7 @@ class Store:
             raise UsageError(f"{directory} holds no run (no {_HEAD} in it)") from None
         except (OSError, ValueError) as error:
             raise UsageError(f"{directory / _HEAD} cannot be read: {error}") from error
-        if not isinstance(head, dict) or head.get("psysafe") != "run":
+        if not isinstance(head, dict) or head.get("psysafe") != "run" or ("format" in head and "id" not in head):
             raise UsageError(f"{directory / _HEAD} is not that of a psysafe run")
         if head.get("format") != FORMAT:
             raise UsageError(f"{directory} has store format {head.get('format')}; this version reads {FORMAT}")
@@ -120,11 +130,12 @@ class Store:
                 raise UsageError(f"{directory} is kept in PostgreSQL: set {STORE_URL_NAME} to its URL")
         elif not (directory / _FILE).exists():
             raise UsageError(f"{directory} holds no {_FILE}; the run is incomplete")
+        engine = _engine(directory, url).execution_options(schema_translate_map={None: head.get("schema")})
         try:
-            engine = _engine(directory, url).execution_options(schema_translate_map={None: head.get("schema")})
             with engine.connect() as connection:
                 connection.execute(select(func.count()).select_from(meta))
         except SQLAlchemyError as error:
+            engine.dispose()
             raise UsageError(f"{directory}: the store cannot be read: {_short(error)}") from error
         return cls(directory, engine, head)
 
@@ -163,24 +174,21 @@ class Store:
             }
             for entry in entries
         }
-        try:
-            with self._engine.begin() as connection:
-                if again:
-                    connection.execute(delete(judgments).where(judgments.c.key.in_(again)))
-                connection.execute(self._insert_new, list(texts.values()))
-                connection.execute(insert(judgments), rows)
-        except SQLAlchemyError as error:
-            raise StoreError(f"{self.directory}: the store cannot be written: {_short(error)}") from error
+        with self._writing() as connection:
+            if again:
+                connection.execute(delete(judgments).where(judgments.c.key.in_(again)))
+            connection.execute(self._insert_new, list(texts.values()))
+            connection.execute(insert(judgments), rows)
 
     def get(self, name: str) -> Any:
         """A value of ``meta``, or None."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             value = connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
         return None if value is None else orjson.loads(value)
 
     def put(self, name: str, value: Any) -> None:
         """Put a JSON-ready value into ``meta``."""
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             connection.execute(delete(meta).where(meta.c.name == name))
             connection.execute(insert(meta).values(name=name, value=orjson.dumps(value).decode()))
 
@@ -189,7 +197,7 @@ class Store:
         finished: set[bytes] = set()
         again: dict[bytes, int] = {}
         query = select(judgments.c.key, judgments.c.reason, judgments.c.tries)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for key, reason, tries in _stream(connection, query):
                 if reason in TRANSIENT:
                     again[bytes.fromhex(key)] = tries
@@ -200,7 +208,7 @@ class Store:
     def conversations(self) -> Iterator[Conversation]:
         """The stored conversations, in the order of the input."""
         query = select(conversations.c.record).order_by(conversations.c.position, conversations.c.id)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for (record,) in _stream(connection, query):
                 yield parse_record(orjson.loads(record), file=str(self.directory), line=None, default_id="")
 
@@ -218,32 +226,59 @@ class Store:
                 judgments.c.mechanism,
             )
         )
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for record, conversation in _stream(connection, query):
                 yield orjson.loads(record), orjson.loads(conversation)
 
     def rows(self, query: Any) -> list[Any]:
         """All rows of a query over the tables; for summaries."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return list(connection.execute(query))
 
     def delete_conversation(self, conversation: str) -> int:
         """Remove a conversation and its judgments for good. Returns how many judgments went with it.
 
         Raises:
-            UsageError: the run holds no such conversation.
+            UsageError: the run holds no such conversation; or it is deleted, but another process reads the run, so
+                that its text still stands in the files. Asking once more then cleans up.
         """
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             found = connection.execute(delete(conversations).where(conversations.c.id == conversation)).rowcount
             gone = connection.execute(delete(judgments).where(judgments.c.conversation == conversation)).rowcount
+        if not self._schema:
+            self._forget()
         if not found:
             raise UsageError(f"{self.directory} holds no conversation {conversation!r}")
-        if not self._schema:
-            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
-                connection.execute(text("VACUUM"))  # else the text stays in free pages
-                connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
         return gone
+
+    def _forget(self) -> None:
+        """Take what has been deleted out of the files: out of free pages, and out of the write-ahead log."""
+        with self._reading() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(text("VACUUM"))
+            busy = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()[0]
+        if busy:
+            raise UsageError(
+                f"deleted, but another process is reading {self.directory}, so that the text may still stand in its "
+                "files: end it, then delete once more"
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.directory}: the store cannot be read: {_short(error)}") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """One transaction."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(f"{self.directory}: the store cannot be written: {_short(error)}") from error
 
     def delete(self) -> None:
         """Remove the whole run: its files, or its schema.
@@ -251,10 +286,10 @@ class Store:
         Only files that psysafe makes are removed; a directory that holds anything else stays.
         """
         if self._schema:
-            with self._engine.begin() as connection:
+            with self._writing() as connection:
                 connection.execute(DropSchema(self._schema, cascade=True))
         self.close()
-        for name in (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", "run.lock", _HEAD):
+        for name in (*_FILES, _HEAD):
             (self.directory / name).unlink(missing_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.rmdir()
@@ -266,10 +301,16 @@ def _engine(directory: Path, url: str | None) -> Engine:
         if not address.startswith("postgresql+psycopg://"):
             raise UsageError(f"{STORE_URL_NAME}: expected a URL that begins with postgresql://")
         try:
-            return create_engine(address)
+            return create_engine(address, hide_parameters=True)
         except ModuleNotFoundError:
             raise UsageError("PostgreSQL needs an extra: pip install 'psysafe[postgres]'") from None
-    engine = create_engine(f"sqlite:///{directory / _FILE}")
+        except (ValueError, SQLAlchemyError):
+            # without what they say: it may quote the password
+            raise UsageError(
+                f"{STORE_URL_NAME}: not a URL that can be read; expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+            ) from None
+    # Parameters are hidden, since errors and tracebacks would show what people confided.
+    engine = create_engine(URL.create("sqlite", database=str(directory / _FILE)), hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _(connection: Any, _record: Any) -> None:

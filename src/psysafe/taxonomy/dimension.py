@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from hashlib import blake2b
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -122,6 +122,12 @@ class Dimension(_Strict):
     def hash(self) -> str:
         """32 hex digits over the whole content; part of every unit key and of the manifest."""
         return blake2b(self.model_dump_json().encode(), digest_size=16).hexdigest()
+
+    def model_copy(self, **options: Any) -> Self:
+        """As pydantic's, with a hash of its own."""
+        copy = super().model_copy(**options)
+        copy.__dict__.pop("hash", None)
+        return copy
 
     def __hash__(self) -> int:
         # Hashing every nested text at each look-up would cost more than the look-up saves.

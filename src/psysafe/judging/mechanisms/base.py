@@ -61,6 +61,8 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, list):
         return ",".join(str(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
