@@ -1,8 +1,8 @@
 """Does a reply address its judge? A small linear classifier over the reply's words; it flags, and never changes a score.
 
 People discuss scores, judges and systems with those who confide in them, so single words decide nothing: every word and
-pair of neighbouring words has a weight, fitted by ``training/injection/train.py`` on texts of our own, in some twenty
-languages. What it catches and misses on texts that had no part in it: docs/injection.md.
+pair of neighbouring words has a weight, fitted by ``training/injection/train.py``: attacks and hard innocent texts
+of our own in some twenty languages, and ordinary replies from openly licensed sets (NOTICE names them). What it catches and misses on texts that had no part in it: docs/injection.md.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ _TOKEN = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _STEM = 6  # letters of a word that are looked at: "evaluator", "evaluating" and "evaluated" are one
 _WINDOW = 3  # sentences that are read together
+# A passage with fewer known features is treated as if it had so many, so that one odd sign decides nothing.
+FEWEST = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Weights by feature. A passage's value is ``bias + sum(weights) / sqrt(number of known features)``."""
+    """Weights by feature. A passage's value is ``bias + sum(weights) / sqrt(number of known features)``, the number
+    being at least ``FEWEST``."""
 
     bias: float
     threshold: float
@@ -35,12 +38,13 @@ class Classifier:
 
     def value(self, text: str) -> float:
         """The highest value of any passage of up to three sentences."""
-        return max(self._passage(passage) for passage in passages(text))
+        return max(self.passage_value(passage) for passage in passages(text))
 
-    def _passage(self, passage: set[str]) -> float:
+    def passage_value(self, passage: set[str]) -> float:
+        """The value of one passage."""
         weights = self.weights
         known = [weights[feature] for feature in passage if feature in weights]
-        return self.bias + (math.fsum(known) / math.sqrt(len(known)) if known else 0.0)
+        return self.bias + math.fsum(known) / math.sqrt(max(FEWEST, len(known)))
 
 
 def sentence_features(sentence: str) -> set[str]:
