@@ -28,3 +28,7 @@ class InputError(UsageError):
         self.problem = problem
         where = file if line is None else f"{file}:{line}"
         super().__init__(f"{where}: {field}: {problem}" if field else f"{where}: {problem}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process boundaries; the default would call __init__ with the message alone.
+        return type(self), (self.file, self.line, self.field, self.problem)

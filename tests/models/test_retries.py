@@ -358,8 +358,8 @@ def test_calls_cancelled_at_any_moment_of_any_attempt_never_leak_a_place(
             await asyncio.sleep(draw.choice([0, 0, 0.3]))
         await asyncio.gather(*tasks, return_exceptions=True)
         assert gate._in_flight == 0
-        report = [gate.report(gate.halvings, True) for _ in range(1000)]
-        assert report
+        for _ in range(100):
+            gate.report(gate.halvings, True)
         assert gate.limit == concurrency
         for _ in range(concurrency):
             await asyncio.wait_for(gate.acquire(0), 1)

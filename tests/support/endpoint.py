@@ -178,6 +178,8 @@ class Endpoint:
         calls, probes: the chat requests in order of arrival; probes apart.
         listings: the requests for the list of models. strays: requests for any other path.
         in_flight, most_in_flight: chat requests that have no answer yet, and the most there ever were.
+
+    What a handler raises (a failed assertion, say) is raised again on leaving.
     """
 
     def __init__(
@@ -197,6 +199,7 @@ class Endpoint:
         self.in_flight = 0
         self.most_in_flight = 0
         self.port = 0
+        self._raised: list[Exception] = []
         self._seen: Counter[bytes] = Counter()
         self._runner: web.AppRunner | None = None
         self._closing = asyncio.Event()
@@ -245,6 +248,8 @@ class Endpoint:
         self._closing.set()
         assert self._runner is not None
         await self._runner.cleanup()
+        if self._raised:
+            raise self._raised[0]
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         call = await self._record(request)
@@ -258,6 +263,9 @@ class Endpoint:
             play = self.handler(call.body, call.attempt)
             if isinstance(play, Awaitable):
                 play = await play
+        except Exception as raised:
+            self._raised.append(raised)
+            play = error(500, "the handler failed")
         finally:
             self.in_flight -= 1
         if isinstance(play, Fault):

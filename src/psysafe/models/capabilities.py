@@ -59,16 +59,17 @@ class Capabilities:
         }
 
 
-# The most telling first: a message about max_completion_tokens names max_tokens too.
+# The most telling first: a message about max_completion_tokens names max_tokens too. top_p stands before
+# temperature, since endpoints that take only one of them name both, and the temperature matters more.
 _NAMED = (
     ("json_schema", "json_schema"),
     ("response_format", "response_format"),
     ("max_completion_tokens", "max_tokens"),
     ("max_tokens", "max_tokens"),
+    ("top_p", "top_p"),
     ("temperature", "temperature"),
     ("top_logprobs", "logprobs"),
     ("logprobs", "logprobs"),
-    ("top_p", "top_p"),
     ("seed", "seed"),
     ("stop", "stop"),
 )

@@ -40,9 +40,9 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, ke
     message, code, param = _read(body)
     said = f": {scrub(message, key)}" if message else ""
     retry_after = _retry_after(headers)
+    if status == 402 or (status == 429 and code == "insufficient_quota"):
+        return ModelError("auth", f"{name}: the account's quota is used up{said}", status=status)
     if status == 429:
-        if code == "insufficient_quota":
-            return ModelError("auth", f"{name}: the account's quota is used up{said}", status=status)
         return ModelError(
             "rate_limited",
             f"{name}: too many requests{said}",
@@ -59,7 +59,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, ke
     if 300 <= status < 400:
         return ModelError(
             "not_found",
-            f"{name}: the endpoint redirects ({status}) to {headers.get('Location', 'nowhere')}; "
+            f"{name}: the endpoint redirects ({status}) to {scrub(headers.get('Location', 'nowhere'), key)}; "
             "redirects are not followed, so that a key stays with its host: use that address",
             status=status,
         )
@@ -86,10 +86,10 @@ def _read(body: bytes) -> tuple[str, str, object]:
     try:
         data = orjson.loads(body)
     except ValueError:
-        return body[:2000].decode("utf-8", "replace"), "", None
+        return body.decode("utf-8", "replace"), "", None
     if isinstance(data, list) and data:
         data = data[0]
-    error = data.get("error", data) if isinstance(data, dict) else data
+    error = data.get("error") or data if isinstance(data, dict) else data
     if not isinstance(error, dict):
         return str(error), "", None
     message = error.get("message") or error.get("detail") or error.get("msg") or ""

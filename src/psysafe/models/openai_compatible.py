@@ -78,6 +78,7 @@ class OpenAICompatible:
         self._model = endpoint.model
         self._session: aiohttp.ClientSession | None = None
         self._opening: asyncio.Lock = asyncio.Lock()
+        self._ready = False  # connected and probed
         self._url = f"{endpoint.base_url}/chat/completions"
 
     @property
@@ -103,19 +104,22 @@ class OpenAICompatible:
             ModelError: unreachable, wrong key, unknown model, or it refuses even plain text.
         """
         async with self._opening:
-            if self._session is not None:
+            if self._ready:
                 return
-            self._session = self._new_session()
+            if self._session is None:
+                self._session = self._new_session()
             try:
                 if self._model is None:
                     self._model = await self._only_model()
                 await self._probe()
+                self._ready = True
             except BaseException:
                 await self.close()
                 raise
 
     async def close(self) -> None:
         """Close the connections."""
+        self._ready = False
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -126,7 +130,7 @@ class OpenAICompatible:
         Raises:
             ModelError: see ``ErrorKind``.
         """
-        if self._session is None:
+        if not self._ready:
             await self.open()
 
         async def attempt(number: int, seconds: float) -> Reply:
@@ -258,19 +262,18 @@ class OpenAICompatible:
                 retryable=True,
             ) from error
         if isinstance(content, list):  # some servers answer in parts
-            content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+            texts = [part.get("text") for part in content if isinstance(part, dict)]
+            content = "".join(text for text in texts if isinstance(text, str))
         if not content and isinstance(refusal, str) and refusal:
             content, finish = refusal, "refusal"
-        usage = body.get("usage")
-        logprobs = choice.get("logprobs")
         return Reply(
             text=content if isinstance(content, str) else "",
             finish=finish,
-            usage=_usage(usage),
+            usage=_usage(body.get("usage")),
             latency=latency,
-            logprobs=logprobs.get("content") if isinstance(logprobs, dict) else None,
-            model=body.get("model"),
-            fingerprint=body.get("system_fingerprint"),
+            logprobs=_logprobs(choice.get("logprobs")),
+            model=_text(body.get("model")),
+            fingerprint=_text(body.get("system_fingerprint")),
         )
 
     async def _only_model(self) -> str:
@@ -278,7 +281,7 @@ class OpenAICompatible:
         names = await self.list_models()
         if len(names) == 1:
             return names[0]
-        shown = ", ".join(names[:20]) or "none"
+        shown = scrub(", ".join(names[:20]), self.endpoint.key) or "none"
         raise ModelError(
             "not_found",
             f"{self.endpoint.base_url} serves {len(names)} models ({shown}): "
@@ -339,9 +342,20 @@ def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(prompt, int) or not isinstance(completion, int):
+    if not isinstance(prompt, int) or not isinstance(completion, int) or prompt < 0 or completion < 0:
         return None
     return Usage(prompt, completion)
+
+
+def _logprobs(logprobs: object) -> list[dict[str, Any]] | None:
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
+        return None
+    return tokens
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _probe_schema() -> Any:

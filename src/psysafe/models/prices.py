@@ -9,7 +9,11 @@ _TOKENS = 1000
 
 
 def price_of(provider: str, model: str) -> Price | None:
-    """US dollars per token for a provider's model, or None where genai-prices does not know it."""
+    """US dollars per token for a provider's model, or None where genai-prices does not know it.
+
+    A price of 0 there means that none per token is known (what is sold by the hour, page or character), except
+    for models that are free by name.
+    """
     from genai_prices import Usage, calc_price
 
     try:
@@ -18,5 +22,7 @@ def price_of(provider: str, model: str) -> Price | None:
             for usage in (Usage(input_tokens=_TOKENS), Usage(output_tokens=_TOKENS))
         ]
     except LookupError:
+        return None
+    if not all(prices) and not model.endswith(":free"):
         return None
     return Price(float(prices[0]) / _TOKENS, float(prices[1]) / _TOKENS)

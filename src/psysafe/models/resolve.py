@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +80,8 @@ def load_model(
         return load_scripted(Path(name.removeprefix("scripted:")), limits)
     if name.startswith(("http://", "https://")):
         url, _, model = name.partition("#")
-        endpoint = _endpoint(url, model or None, environment.get(KEY_NAME) or None, KEY_NAME)
-        bound = environment.get(KEY_HOST_NAME)
+        endpoint = _endpoint(url, model or None, _key(environment, KEY_NAME), KEY_NAME)
+        bound = environment.get(KEY_HOST_NAME, "").strip().lower()
         if endpoint.key and bound and bound not in (endpoint.host, endpoint.host.rsplit(":", 1)[0]):
             raise UsageError(
                 f"{name}: {KEY_NAME} is bound to {bound} by {KEY_HOST_NAME} and is not sent to {endpoint.host}"
@@ -90,10 +91,10 @@ def load_model(
     provider = PROVIDERS.get(provider_name)
     if provider is None or not slash or not model:
         raise UsageError(f"unknown model {name!r}; expected one of: {', '.join(FORMS)}")
-    key = environment.get(provider.key_name) if provider.key_name else None
+    key = _key(environment, provider.key_name) if provider.key_name else None
     if provider.key_name and not key:
         raise UsageError(f"{name}: no key; set the environment variable {provider.key_name}")
-    url = environment.get(provider.url_name, provider.base_url) if provider.url_name else provider.base_url
+    url = (provider.url_name and environment.get(provider.url_name)) or provider.base_url
     if price is None and provider.prices:
         from psysafe.models.prices import price_of
 
@@ -120,19 +121,27 @@ def check_key_hosts(models: list[ManagedModel], environment: Mapping[str, str] |
         )
 
 
+def _key(environment: Mapping[str, str], name: str) -> str | None:
+    key = environment.get(name, "").strip()  # files and secret stores like to add a line end
+    if not key.isprintable():
+        raise UsageError(f"{name} holds a line end or another character that no key has; set it anew")
+    return key or None
+
+
 def _endpoint(url: str, model: str | None, key: str | None, key_name: str | None) -> Endpoint:
+    if "@" in url:  # before anything that would repeat it
+        raise UsageError(
+            f"the URL of {re.split('[/?]', url.rpartition('@')[2])[0]} holds a user name or password, which would end "
+            f"up in shell histories and runs; put the key into {KEY_NAME} instead"
+        )
+    shown, like = url.partition("?")[0], "expected something like http://127.0.0.1:8000/v1#MODEL"
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} is not a URL: {error}") from error
+        raise UsageError(f"{shown!r} is not a URL: {error}; {like}") from error
     if not parts.hostname:
-        raise UsageError(f"{url!r} names no host; expected something like http://127.0.0.1:8000/v1#MODEL")
-    if parts.username or parts.password:
-        raise UsageError(
-            f"the URL of {parts.hostname} holds a user name or password, which would end up in shell histories "
-            f"and runs; put the key into {KEY_NAME} instead"
-        )
+        raise UsageError(f"{shown!r} names no host; {like}")
     if parts.query:
         raise UsageError(f"{parts.scheme}://{parts.netloc}{parts.path}: a base URL has no query part")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname

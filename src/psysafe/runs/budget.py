@@ -46,9 +46,15 @@ class Budget:
             return f"--max-calls {self.max_calls}"
         if self.max_cost is not None and self.cost + self._reserved >= self.max_cost:
             return f"--max-cost {self.max_cost:g}"
-        if self.max_seconds is not None and time.monotonic() - self._started >= self.max_seconds:
+        if self.seconds_left() == 0:
             return f"--max-seconds {self.max_seconds:g}"
         return None
+
+    def seconds_left(self) -> float | None:
+        """Until ``max_seconds``, 0 when they are over; None without that bound."""
+        if self.max_seconds is None:
+            return None
+        return max(0.0, self._started + self.max_seconds - time.monotonic())
 
     def admit(self, calls: int, price: Price | None) -> UnitMeter | None:
         """A meter for a unit of at most so many calls, if they fit beside those planned; else None."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from psysafe.judging import TRANSIENT, Judgment, judge_subject
-from psysafe.models import FATAL_KINDS, ModelError
+from psysafe.models import FATAL_KINDS, ManagedModel, ModelError
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
 from psysafe.runs.plan import Plan, Task, surroundings
 from psysafe.runs.store import Entry, Store
@@ -90,10 +90,12 @@ async def execute(
     Raises:
         ModelError: a model could not be opened. StoreError: the store could not be written.
     """
-    runner = _Runner(plan, store, budget or Budget(), concurrency, stop or Stop(), watch)
+    stop = stop or Stop()
+    runner = _Runner(plan, store, budget or Budget(), concurrency, stop, watch)
     try:
         for model in plan.models:
-            await model.open()
+            if not await _opened(model, stop):
+                return Execution("interrupted", None, runner.progress)
         store.put("surroundings", surroundings())
         return await runner.run()
     finally:
@@ -101,6 +103,22 @@ async def execute(
         for model in plan.models:
             await model.close()
         store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
+
+
+async def _opened(model: ManagedModel, stop: Stop) -> bool:
+    """Open a model; False when the run is stopped meanwhile, since an endpoint may take minutes to say nothing."""
+    opening = asyncio.create_task(model.open())
+    asked = asyncio.create_task(stop.asked.wait())
+    try:
+        await asyncio.wait([opening, asked], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        asked.cancel()
+        opening.cancel()  # nothing happens to it when it is done
+        await asyncio.wait([opening])
+    if stop.asked.is_set():
+        return False
+    await opening
+    return True
 
 
 class _Runner:
@@ -114,7 +132,8 @@ class _Runner:
         watch: Callable[[Progress], None] | None,
     ) -> None:
         self.plan, self.store, self.budget, self.stop, self.watch = plan, store, budget, stop, watch
-        self.progress = Progress(plan.units)
+        self.finished, self.again = store.done()
+        self.progress = Progress(plan.units, resumed=len(self.finished))
         self.prices = {model.name: model.info.price for model in plan.models}
         # Units are let in while their widths sum to less than this: enough to keep every place filled while
         # some units wait for their last call, few enough to lose little when the run is killed.
@@ -129,21 +148,19 @@ class _Runner:
         self.freed = asyncio.Event()
 
     async def run(self) -> Execution:
-        finished, again = self.store.done()
         stopper = asyncio.create_task(self.stop.asked.wait())
         stopper.add_done_callback(lambda _: self.freed.set())
         clock = None
-        if self.budget.max_seconds is not None:
-            clock = asyncio.get_running_loop().call_later(self.budget.max_seconds, self.freed.set)
+        if (seconds := self.budget.seconds_left()) is not None:
+            clock = asyncio.get_running_loop().call_later(seconds, self.freed.set)
         try:
             async with Writer(self.store) as writer:
                 try:
                     for task in self.plan.tasks():
                         key = bytes.fromhex(task.key)
-                        if key in finished:
-                            self.progress.resumed += 1
+                        if key in self.finished:
                             continue
-                        if not await self._admitted(task, writer, again.get(key, 0) + 1):
+                        if not await self._admitted(task, writer, self.again.get(key, 0) + 1):
                             break
                     await self._drain()
                 finally:
@@ -239,8 +256,9 @@ class _Runner:
         self.freed.set()
 
     def _should_end(self) -> bool:
-        if self.stop.asked.is_set():
-            self._end("interrupted", None)
+        if self.stop.asked.is_set() and self.ended != "fatal":
+            # whatever it was about to end with: whoever asks to stop is answered
+            self.ended, self.detail = "interrupted", None
         elif self.ended is None and (reached := self.budget.reached()) is not None:
             self._end("budget", reached)
         return self.ended is not None
@@ -248,10 +266,8 @@ class _Runner:
     async def _drain(self) -> None:
         """Let what is in flight finish, as long as the way the run ends allows."""
         while self.tasks:
-            hurried = self._should_end() and (
-                self.ended in ("interrupted", "fatal") or "max-seconds" in (self.detail or "")
-            )
-            if not hurried:
+            self._should_end()
+            if self.ended not in ("interrupted", "fatal") and self.budget.seconds_left() != 0:
                 self.freed.clear()
                 await self.freed.wait()
                 continue

@@ -1,0 +1,47 @@
+# make demo   a first look: judges examples/conversations.jsonl with a scripted judge
+# make test   style, types, room order, tests
+# Both set themselves up in .venv; they need Python >= 3.11, make and a package index.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test bench wheel clean
+
+demo: $(VENV)/.core
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+# Measures speed, memory and endurance against local endpoints; about ten minutes. See benchmarks/README.md.
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.endurance
+	$(BIN)/python -m benchmarks.curtail
+
+wheel: $(VENV)/.dev
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "psysafe needs Python >= 3.11; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: | $(VENV)/bin/python
+$(VENV)/.core: pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
