@@ -6,6 +6,7 @@ import os
 import sys
 
 import typer
+import typer.exceptions
 
 from psysafe.cli import bench, dimensions, doctor, export, judge, models, rejudge, runs, taxonomy
 from psysafe.cli.console import error
@@ -14,7 +15,6 @@ from psysafe.cli.exits import INTERNAL, INTERRUPTED, USAGE
 app = typer.Typer(
     name="psysafe",
     help="Measures how safe a conversational AI is for the people who confide in it.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -46,22 +46,18 @@ def _main(
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; returns its exit code."""
-    import click
-
     from psysafe.errors import PsysafeError, UsageError
     from psysafe.models import ModelError
 
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = typer.main.get_command(app).main(arguments, prog_name="psysafe", standalone_mode=False)
+        code = typer.main.get_command(app).main(arguments or ["--help"], prog_name="psysafe", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except click.exceptions.NoArgsIsHelpError as problem:
-        typer.echo(problem.format_message())
+    except typer.exceptions.TyperException as problem:
+        context = getattr(problem, "ctx", None)
+        error(f"{problem.format_message()} (see {context.command_path if context else 'psysafe'} --help)")
         return USAGE
-    except click.ClickException as problem:
-        where = problem.ctx.command_path if isinstance(problem, click.UsageError) and problem.ctx else "psysafe"
-        error(f"{problem.format_message()} (see {where} --help)")
-        return USAGE
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         error("interrupted")
         return INTERRUPTED
     except (UsageError, ModelError) as problem:

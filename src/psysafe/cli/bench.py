@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from psysafe.judging.cases import Result
     from psysafe.models import ManagedModel
 
-app = typer.Typer(help="Try a judge on situations with a known right outcome.", no_args_is_help=True)
+app = typer.Typer(help="Try a judge on situations with a known right outcome.")
 
 
 @app.callback()

@@ -48,6 +48,7 @@ def judge(
     from psysafe.cli.setup import (
         load_budget,
         load_chosen_dimensions,
+        load_limits,
         load_mechanisms,
         load_models,
         load_price,
@@ -57,7 +58,6 @@ def judge(
     from psysafe.conversation import FORMATS, Format, Inputs
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES
-    from psysafe.models import Limits
     from psysafe.runs import Plan
 
     if scope not in SCOPES:
@@ -68,14 +68,7 @@ def judge(
         raise UsageError("--resume goes on with a run: name it with --run DIR")
     chosen = load_chosen_dimensions(dimensions, taxonomy)
     mechanisms = load_mechanisms(mechanism, temperature, max_tokens, curtail)
-    limits = Limits(
-        concurrency=concurrency,
-        requests_per_minute=rpm,
-        tokens_per_minute=tpm,
-        timeout=timeout,
-        deadline=max(600.0, 5 * timeout),
-        max_retries=retries,
-    )
+    limits = load_limits(concurrency, rpm, tpm, timeout, retries)
     models = load_models(model_names(model), limits, load_price(price), cache)
     budget = load_budget(max_calls, max_cost, max_seconds, models)
     with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad) as inputs:

@@ -47,6 +47,7 @@ def rejudge(
     from psysafe.cli.setup import (
         load_budget,
         load_chosen_dimensions,
+        load_limits,
         load_mechanisms,
         load_models,
         load_price,
@@ -55,7 +56,6 @@ def rejudge(
     )
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES, Scope
-    from psysafe.models import Limits
     from psysafe.runs import Plan, Store
 
     if resume and run is None:
@@ -74,14 +74,7 @@ def rejudge(
             characters += sum(len(message.content) for message in conversation.messages)
         if not count:
             raise UsageError(f"{source} holds no conversation yet")
-        limits = Limits(
-            concurrency=concurrency,
-            requests_per_minute=rpm,
-            tokens_per_minute=tpm,
-            timeout=timeout,
-            deadline=max(600.0, 5 * timeout),
-            max_retries=retries,
-        )
+        limits = load_limits(concurrency, rpm, tpm, timeout, retries)
         models = load_models(model_names(model), limits, load_price(price), cache)
         plan = Plan(
             conversations=store.conversations,

@@ -11,7 +11,7 @@ import typer
 from psysafe.cli.console import note, out, print_json
 from psysafe.errors import UsageError
 
-app = typer.Typer(help="List runs, and delete runs or single conversations in them.", no_args_is_help=True)
+app = typer.Typer(help="List runs, and delete runs or single conversations in them.")
 
 
 @app.command("list")

@@ -38,6 +38,20 @@ def model_names(given: Sequence[str]) -> list[str]:
     return names
 
 
+def load_limits(concurrency: int, rpm: float | None, tpm: float | None, timeout: float, retries: int) -> Limits:
+    """The bounds of one endpoint. A call may take, with all its retries, ten minutes or five attempts' time."""
+    from psysafe.models import Limits
+
+    return Limits(
+        concurrency=concurrency,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+        timeout=timeout,
+        deadline=max(600.0, 5 * timeout),
+        max_retries=retries,
+    )
+
+
 def load_models(
     names: Sequence[str], limits: Limits, price: Price | None = None, cache: bool = False
 ) -> list[ManagedModel]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Check your own dimensions.", no_args_is_help=True)
+app = typer.Typer(help="Check your own dimensions.")
 
 
 @app.callback()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +28,8 @@ class CachedModel:
         self.model = model
         self.path = path
         self._database: sqlite3.Connection | None = None
+        self._opening = asyncio.Lock()
+        self._ready = False  # both are open
 
     @property
     def info(self) -> ModelInfo:
@@ -39,6 +42,18 @@ class CachedModel:
         Raises:
             UsageError: the file cannot be used.
         """
+        async with self._opening:
+            if self._ready:
+                return
+            try:
+                self._connect()
+                await self.model.open()
+                self._ready = True
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def _connect(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._database = sqlite3.connect(self.path, isolation_level=None, timeout=30)
@@ -48,18 +63,21 @@ class CachedModel:
             self._database.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB NOT NULL)")
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"--cache {self.path}: {error}; name a file that can be written") from error
-        await self.model.open()
 
-    async def close(self) -> None:
-        """Close both."""
+    def _disconnect(self) -> None:
+        self._ready = False
         database, self._database = self._database, None
         if database is not None:
             database.close()
+
+    async def close(self) -> None:
+        """Close both."""
+        self._disconnect()
         await self.model.close()
 
     async def generate(self, messages: Sequence[Message], config: Sampling) -> Reply:
         """The kept reply (``cached=True``), or a new one."""
-        if self._database is None:
+        if not self._ready:
             await self.open()
         assert self._database is not None
         key = self._key(messages, config)

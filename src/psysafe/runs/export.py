@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS
 from psysafe.runs.store import Store
 
 _COLUMNS = (
@@ -48,13 +49,17 @@ def export_csv(store: Store, out: BinaryIO) -> int:
     return count
 
 
+# What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards included.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
 EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {"jsonl": export_jsonl, "csv": export_csv}
 
 
 def _records(store: Store) -> Iterator[dict[str, Any]]:
-    named = ("id", "messages", "judged_message")
     for judgment, conversation in store.judgments():
-        metadata = {name: value for name, value in conversation.items() if name not in named}
+        metadata = conversation.get(METADATA_KEY)
+        if metadata is None:
+            metadata = {name: value for name, value in conversation.items() if name not in RESERVED_KEYS}
         yield {"id": judgment["conversation"], **judgment, "metadata": metadata}
 
 
@@ -64,6 +69,6 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, str):
         value = value.replace("\x00", "\\0")
-        if value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        if value.startswith(_FORMULAS):
             return "'" + value
     return value
