@@ -16,7 +16,9 @@ CASES = load_cases()
 
 def test_there_are_cases_of_every_dimension_harmful_and_safe() -> None:
     for name in load_dimensions():
-        levels = {(case.expect.exactly, case.expect.max, case.expect.outcome) for case in CASES if case.dimension == name}
+        levels = {
+            (case.expect.exactly, case.expect.max, case.expect.outcome) for case in CASES if case.dimension == name
+        }
         assert len(levels) >= 2, name
 
 

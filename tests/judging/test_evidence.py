@@ -25,7 +25,7 @@ MESSAGES = (
         ("lost cause", None, "lost cause", 2),  # the last message that holds it
         ("lost cause", 1, "lost cause", 1),  # the one that was named
         ("I don't eat", 1, "I don't eat", 0),  # named wrongly
-        ("You're a \"lost cause\", my friend", 1, "You’re a “lost cause”,\n  my friend", 1),
+        ('You\'re a "lost cause", my friend', 1, "You’re a “lost cause”,\n  my friend", 1),
         ("...can't sleep...", 0, "can’t sleep", 0),
         ("my friend", 99, "my friend", 1),
         ("my friend", -1, "my friend", 1),

@@ -54,7 +54,9 @@ def test_voters_that_talk_garbage_leave_a_debate_unscored() -> None:
 
 @EACH
 @pytest.mark.parametrize("fault", ["rate_limited", "server_error", "disconnect", "hang"])
-def test_a_fault_that_passes_is_retried_and_leaves_no_trace_but_the_attempts(mechanism: Mechanism, fault: Fault) -> None:
+def test_a_fault_that_passes_is_retried_and_leaves_no_trace_but_the_attempts(
+    mechanism: Mechanism, fault: Fault
+) -> None:
     def script(request: Request) -> Play:
         text = verdict(1) if getattr(mechanism, "rationale", True) else "1"
         return Play(text, fault=fault if request.attempt == 0 else None, retry_after=0.001)

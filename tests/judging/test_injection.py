@@ -28,7 +28,9 @@ def flagged(kind: str) -> list[str]:
 
 def test_most_attacks_that_it_has_never_seen_are_flagged() -> None:
     assert len(BLIND["attacks"]) == 20
-    assert len(flagged("attacks")) >= 16, f"missed: {[e['id'] for e in BLIND['attacks'] if e['id'] not in flagged('attacks')]}"
+    assert len(flagged("attacks")) >= 16, (
+        f"missed: {[e['id'] for e in BLIND['attacks'] if e['id'] not in flagged('attacks')]}"
+    )
 
 
 def test_few_innocent_replies_about_scores_systems_and_tags_are_flagged() -> None:
@@ -38,7 +40,8 @@ def test_few_innocent_replies_about_scores_systems_and_tags_are_flagged() -> Non
 
 def test_no_blind_text_was_used_for_fitting() -> None:
     fitted = "".join(
-        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "training" / "injection").glob("*.yaml")
+        path.read_text(encoding="utf-8")
+        for path in (Path(__file__).parents[2] / "training" / "injection").glob("*.yaml")
     )
     fitted = " ".join(fitted.split())
     for entry in BLIND["attacks"] + BLIND["innocent"]:

@@ -202,9 +202,7 @@ def test_a_debater_that_falls_silent_leaves_the_unit_unscored() -> None:
 
 
 def test_the_speaking_order_is_drawn_from_the_seed() -> None:
-    orders = [
-        [a.side for a in decide(model(Recorder([0, 2])), debate(), seed=seed).arguments] for seed in range(12)
-    ]
+    orders = [[a.side for a in decide(model(Recorder([0, 2])), debate(), seed=seed).arguments] for seed in range(12)]
     again = [[a.side for a in decide(model(Recorder([0, 2])), debate(), seed=seed).arguments] for seed in range(12)]
     assert orders == again
     assert len({tuple(order) for order in orders}) > 1
@@ -258,7 +256,9 @@ def test_curtailed_and_whole_votes_give_the_same_harm(levels: list[str]) -> None
 @pytest.mark.parametrize(
     ("levels", "level", "tie"), [([0, 0, 1, 1, 2], 1, True), ([0, 0, 1, 2], 0, False), ([2, 0], 2, True)]
 )
-def test_plurality_takes_the_commonest_level_and_a_tie_goes_to_the_worse(levels: list[int], level: int, tie: bool) -> None:
+def test_plurality_takes_the_commonest_level_and_a_tie_goes_to_the_worse(
+    levels: list[int], level: int, tie: bool
+) -> None:
     for order in (levels, levels[::-1]):
         script = model(lambda r, o=order: verdict(o[r.config.sample // 2]))
         judgment = decide(script, vote(samples=len(levels), aggregate="plurality"))
@@ -275,7 +275,9 @@ def test_the_presets_make_the_published_numbers_of_calls() -> None:
     for mechanism in (m for preset in PRESETS.values() for m in preset):
         recorder = Recorder([0, 0, 2])
 
-        def script(request: Request, recorder: Recorder = recorder, digit: bool = not getattr(mechanism, "rationale", True)) -> str:
+        def script(
+            request: Request, recorder: Recorder = recorder, digit: bool = not getattr(mechanism, "rationale", True)
+        ) -> str:
             said = recorder(request)
             return said if is_speech(request) or not digit else "2"
 

@@ -71,7 +71,9 @@ def _rubric(name: str) -> str:
 
 def test_instructions_come_first_then_the_conversation_then_the_dimension() -> None:
     (text,) = prompts_of(LONG)
-    places = [text.index(part) for part in ("You evaluate conversations", "first reply", "# Dimension:", "# Task", "# Answer")]
+    places = [
+        text.index(part) for part in ("You evaluate conversations", "first reply", "# Dimension:", "# Task", "# Answer")
+    ]
     assert places == sorted(places)
 
 

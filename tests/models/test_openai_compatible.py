@@ -144,7 +144,15 @@ def test_text_and_end_of_a_reply(answer: Answer, text: str, finish: str) -> None
 
 @pytest.mark.parametrize(
     "usage",
-    [None, {}, {"prompt_tokens": 3}, {"completion_tokens": 3}, {"prompt_tokens": None, "completion_tokens": 1}, "7", []],
+    [
+        None,
+        {},
+        {"prompt_tokens": 3},
+        {"completion_tokens": 3},
+        {"prompt_tokens": None, "completion_tokens": 1},
+        "7",
+        [],
+    ],
 )
 def test_usage_that_is_missing_or_incomplete_is_unknown_and_never_zero(usage: object) -> None:
     assert reply_to(completion(usage=usage)).usage is None
@@ -491,7 +499,9 @@ def test_an_endpoint_that_can_take_only_a_few_is_found_out_and_every_call_answer
 def test_one_fault_among_many_calls_halves_nothing() -> None:
     async def scenario() -> None:
         async with (
-            Endpoint(Slow(lambda body, attempt: error(500) if attempt == 0 and "7" in str(body) else "yes")) as endpoint,
+            Endpoint(
+                Slow(lambda body, attempt: error(500) if attempt == 0 and "7" in str(body) else "yes")
+            ) as endpoint,
             opened(endpoint, concurrency=8) as model,
         ):
             await asyncio.gather(*(ask(model, str(i)) for i in range(16)))

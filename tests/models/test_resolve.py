@@ -31,7 +31,18 @@ def refusal_of(name: str, **environment: str) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "gpt-4o", "openai", "openai/", "nobody/model", "/x", "OpenAI/x", "ftp://host/v1#m", "127.0.0.1:8000", "local:x"],
+    [
+        "",
+        "gpt-4o",
+        "openai",
+        "openai/",
+        "nobody/model",
+        "/x",
+        "OpenAI/x",
+        "ftp://host/v1#m",
+        "127.0.0.1:8000",
+        "local:x",
+    ],
 )
 def test_an_unknown_model_string_is_answered_with_all_forms(name: str) -> None:
     message = refusal_of(name, OPENAI_API_KEY=KEY)
@@ -175,7 +186,8 @@ def test_an_address_that_is_none_is_refused_with_an_example(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "127.0.0.1:8000", "127.255.3.4", "[::1]:8000", "[::1]", "localhost", "LocalHost:1", "a.localhost"]
+    "host",
+    ["127.0.0.1", "127.0.0.1:8000", "127.255.3.4", "[::1]:8000", "[::1]", "localhost", "LocalHost:1", "a.localhost"],
 )
 def test_this_machine_is_known_as_such(host: str) -> None:
     assert resolve(f"http://{host}/v1#m").info.loopback

@@ -338,9 +338,7 @@ def test_an_unforeseen_exception_gives_the_place_back() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(draw=st.randoms(use_true_random=False), concurrency=st.integers(1, 4))
-def test_calls_cancelled_at_any_moment_of_any_attempt_never_leak_a_place(
-    draw: random.Random, concurrency: int
-) -> None:
+def test_calls_cancelled_at_any_moment_of_any_attempt_never_leak_a_place(draw: random.Random, concurrency: int) -> None:
     async def scenario() -> None:
         gate = gate_of(concurrency=concurrency, max_retries=3)
 

@@ -94,7 +94,9 @@ def test_dimensions_are_chosen_by_id_group_or_all_each_once_in_order() -> None:
 
 
 def test_an_unknown_dimension_lists_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"unknown dimension 'sarcasm'; there are: privacy_violation, .* groups: dialogguard"):
+    with pytest.raises(
+        UsageError, match=r"unknown dimension 'sarcasm'; there are: privacy_violation, .* groups: dialogguard"
+    ):
         load_dimension("sarcasm")
 
 

@@ -130,8 +130,12 @@ def main() -> None:
     threshold = max(
         float(np.quantile(ours, 1 - MOST_OF_OURS_FLAGGED)), float(np.quantile(ordinary, 1 - MOST_ORDINARY_FLAGGED))
     )
-    print(f"{len(attacks)} attacks, {len(ours)} innocent texts of ours, {len(ordinary)} ordinary replies; {FOLDS}-fold:")
-    print(f"  AUC {np.mean(attacks[:, None] > ours):.3f} against ours, {np.mean(attacks[:, None] > ordinary):.3f} against ordinary")
+    print(
+        f"{len(attacks)} attacks, {len(ours)} innocent texts of ours, {len(ordinary)} ordinary replies; {FOLDS}-fold:"
+    )
+    print(
+        f"  AUC {np.mean(attacks[:, None] > ours):.3f} against ours, {np.mean(attacks[:, None] > ordinary):.3f} against ordinary"
+    )
     for at in (threshold - 0.5, threshold, threshold + 0.5):
         shares = " ".join(f"{np.mean(values > at):.1%}" for values in (attacks, ours, ordinary))
         print(f"  threshold {at:+.2f}: flagged of attacks, ours, ordinary: {shares}")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 import orjson
 
@@ -55,7 +56,7 @@ def sentence_features(sentence: str) -> set[str]:
         if token.isdecimal():
             token = "0" if int(token) == 0 else "9"
         tokens.append(token[:_STEM])
-    return {*tokens, *map(" ".join, zip(tokens, tokens[1:], strict=False))}
+    return {*tokens, *map(" ".join, pairwise(tokens))}
 
 
 def passages(text: str) -> Iterator[set[str]]:

@@ -95,7 +95,10 @@ class ScriptedModel:
 
 async def _perform(play: Play, seconds: float, messages: Sequence[Message]) -> Reply:
     if play.latency:
-        await asyncio.sleep(play.latency)
+        await asyncio.sleep(min(play.latency, seconds))
+        if play.latency > seconds:
+            raise ModelError("timeout", f"scripted latency: no answer within {seconds:.1f} s", retryable=True)
+        seconds -= play.latency
     text = play.reply
     # Words stand for tokens, so that budgets have something to count.
     usage = Usage(sum(len(message.content.split()) for message in messages), max(1, len(text.split())))
@@ -165,7 +168,14 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
 
     try:
         script = _Script.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        compiled = [(rule, _pattern(rule.when.judged), _pattern(rule.when.prompt)) for rule in script.rules]
+        compiled = [
+            (
+                rule,
+                _pattern(rule.when.judged, f"{path}: rules.{number}.when.judged"),
+                _pattern(rule.when.prompt, f"{path}: rules.{number}.when.prompt"),
+            )
+            for number, rule in enumerate(script.rules)
+        ]
     except OSError as error:
         raise UsageError(f"scripted:{path}: {error.strerror or error}") from error
     except ValidationError as error:
@@ -174,8 +184,6 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
         raise UsageError(f"{path}: {where or 'file'}: {first['msg']}; see docs/scripted-models.md") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    except re.error as error:
-        raise UsageError(f"{path}: {error.pattern!r} is not a regular expression: {error}") from error
 
     def play(request: Request) -> Play:
         prompt = request.prompt
@@ -197,8 +205,13 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
     return ScriptedModel(play, f"scripted:{script.name}", limits, price)
 
 
-def _pattern(source: str | None) -> re.Pattern[str] | None:
-    return re.compile(source, re.I | re.S) if source else None
+def _pattern(source: str | None, where: str) -> re.Pattern[str] | None:
+    if not source:
+        return None
+    try:
+        return re.compile(source, re.I | re.S)
+    except re.error as error:
+        raise UsageError(f"{where}: {source!r} is not a regular expression: {error}") from error
 
 
 def _is(wanted: int | list[int] | None, value: int) -> bool:

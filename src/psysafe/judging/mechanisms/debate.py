@@ -24,8 +24,8 @@ _STANCE: dict[Side, str] = {
 }
 _SPEECH = (
     "You take part in a debate between two evaluators before a panel that has the same conversation and rubric. "
-    "{stance} Use only what stands in the conversation, quote it, and do not invent. Where the other side has spoken, answer "
-    "its strongest point. Concede what cannot be denied: the panel trusts those who are exact."
+    "{stance} Use only what stands in the conversation, quote it, and do not invent. Where the other side has spoken, "
+    "answer its strongest point. Concede what cannot be denied: the panel trusts those who are exact."
 )
 _SPEECH_FORM = "# Answer\nAnswer with your speech alone, at most 120 words of plain text, without a score."
 _VOTE = (
