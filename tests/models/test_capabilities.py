@@ -31,7 +31,8 @@ EVERYTHING: dict[str, Any] = {
     [
         ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature", "temperature"),
         (
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
             "max_tokens",
             "max_tokens",
         ),
@@ -222,8 +223,7 @@ def test_calls_on_a_model_that_nobody_opened_wait_for_one_probe() -> None:
         async with endpoint:
             model = load_model(endpoint.model_string, QUICK, environment={})
             first = asyncio.create_task(ask(model, "first", schema=SCHEMA, seed=1))
-            while not endpoint.probes:
-                await asyncio.sleep(0.001)
+            await endpoint.until(lambda: len(endpoint.probes) == 1)
             await asyncio.gather(first, *(ask(model, str(i), schema=SCHEMA, seed=i) for i in range(20)))
             await model.close()
         assert len(endpoint.probes) == 3  # one probe, and again for each of the two findings

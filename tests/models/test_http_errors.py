@@ -87,7 +87,7 @@ def test_words_about_filters_do_not_change_what_other_statuses_mean(status: int)
 @pytest.mark.parametrize(
     "message",
     [
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000; reduce max_tokens",
+        "This model's maximum context length is 8192 tokens. Your messages resulted in 9000; reduce max_tokens",
         "the request exceeds the available context size",
         "prompt is too long: 210000 tokens > 200000 maximum",
         "Requested too many tokens",

@@ -1,4 +1,4 @@
-"""The loop around an attempt: which failures are tried again, after how long, and when it ends. All times are virtual."""
+"""The loop around an attempt: what is tried again, after how long, and when it ends. All times are virtual."""
 
 import asyncio
 import random
@@ -17,6 +17,9 @@ from psysafe.models.retries import call_with_retries
 
 Attempt = Callable[[int, float], Awaitable[Reply]]
 
+TIMEOUT: ErrorKind = "timeout"
+BROKEN: ErrorKind = "endpoint_error"
+LIMITED: ErrorKind = "rate_limited"
 TRANSIENT: list[ErrorKind] = ["timeout", "rate_limited", "endpoint_error"]
 PERMANENT: list[ErrorKind] = ["blocked", "bad_request", "auth", "not_found"]
 
@@ -93,7 +96,7 @@ def test_a_permanent_failure_is_not_tried_again(kind: ErrorKind) -> None:
     log: list[float] = []
     with virtual_time() as clock, pytest.raises(ModelError) as caught:
         clock.run(call_with_retries(failing(kind, log=log), gate_of(), 0))
-        assert clock.now == 0.0
+    assert clock.now == 0.0
     assert (caught.value.kind, caught.value.attempts, len(log)) == (kind, 1, 1)
 
 
@@ -109,7 +112,7 @@ def test_a_permanent_failure_ends_a_series_of_passing_ones() -> None:
 def test_backoff_draws_from_zero_to_a_bound_that_doubles_up_to_the_cap() -> None:
     gate = gate_of(backoff=0.5, backoff_cap=3, max_retries=6)
     with virtual_time() as clock, jitter(1.0) as draws:
-        clock.run(call_with_retries(failing(*["timeout"] * 6), gate, 0))
+        clock.run(call_with_retries(failing(*[TIMEOUT] * 6), gate, 0))
         assert clock.now == pytest.approx(0.5 + 1 + 2 + 3 + 3 + 3)
     assert draws.ranges == [(0, 0.5), (0, 1), (0, 2), (0, 3), (0, 3), (0, 3)]
 
@@ -149,7 +152,7 @@ def test_retry_after_is_obeyed_even_where_our_own_backoff_would_never_wait_so_lo
 
 def test_retry_after_of_zero_is_an_answer_too() -> None:
     with virtual_time() as clock, jitter(1):
-        clock.run(call_with_retries(failing(*["rate_limited"] * 3, retry_after=0), gate_of(backoff=0.5), 0))
+        clock.run(call_with_retries(failing(*[LIMITED] * 3, retry_after=0), gate_of(backoff=0.5), 0))
         assert clock.now == pytest.approx(1.5)  # and not 0.5 + 1 + 2
 
 
@@ -176,9 +179,9 @@ def hanging(log: list[tuple[float, float]], clock: Clock) -> Attempt:
 
 def test_attempts_get_the_timeout_and_the_last_one_what_is_left_of_the_deadline() -> None:
     log: list[tuple[float, float]] = []
+    limits = {"timeout": 40, "deadline": 100, "max_retries": 50, "backoff": 1}
     with virtual_time() as clock, jitter(0.0), pytest.raises(ModelError) as caught:
-        gate = gate_of(timeout=40, deadline=100, max_retries=50, backoff=1)
-        clock.run(call_with_retries(hanging(log, clock), gate, 0))
+        clock.run(call_with_retries(hanging(log, clock), gate_of(**limits), 0))
     assert [at for at, _ in log[:3]] == [0, 40, 80]
     assert [seconds for _, seconds in log[:3]] == pytest.approx([40, 40, 20])
     assert clock.now == pytest.approx(100, abs=0.01)
@@ -186,9 +189,9 @@ def test_attempts_get_the_timeout_and_the_last_one_what_is_left_of_the_deadline(
 
 
 def test_a_backoff_that_would_end_after_the_deadline_is_not_waited_for() -> None:
+    limits = {"deadline": 100, "max_retries": 50, "backoff": 16, "backoff_cap": 64}
     with virtual_time() as clock, jitter(1.0), pytest.raises(ModelError) as caught:
-        gate = gate_of(deadline=100, max_retries=50, backoff=16, backoff_cap=64)
-        clock.run(call_with_retries(failing(*["endpoint_error"] * 50), gate, 0))
+        clock.run(call_with_retries(failing(*[BROKEN] * 50), gate_of(**limits), 0))
     assert clock.now == 16 + 32  # 64 more would be 112
     assert (caught.value.kind, caught.value.attempts) == ("endpoint_error", 3)
 

@@ -203,6 +203,7 @@ class Endpoint:
         self._seen: Counter[bytes] = Counter()
         self._runner: web.AppRunner | None = None
         self._closing = asyncio.Event()
+        self._changed = asyncio.Event()
 
     @property
     def host(self) -> str:
@@ -228,6 +229,13 @@ class Endpoint:
     def everything(self) -> list[Call]:
         """All requests of any kind."""
         return self.calls + self.probes + self.listings + self.strays
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something to hold that requests make true; fails after half a minute."""
+        async with asyncio.timeout(30):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
@@ -255,22 +263,27 @@ class Endpoint:
         call = await self._record(request)
         probe = is_probe(call.body)
         (self.probes if probe else self.calls).append(call)
+        self._changed.set()
         if probe and not self.script_probe:
             return _response(completion('{"ok": true}'))
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self._changed.set()
         try:
-            play = self.handler(call.body, call.attempt)
-            if isinstance(play, Awaitable):
-                play = await play
-        except Exception as raised:
-            self._raised.append(raised)
-            play = error(500, "the handler failed")
+            play = await self._play(call)
+            if isinstance(play, Fault):
+                return await self._fail(request, play)
+            return _response(completion(play) if isinstance(play, str) else play)
         finally:
             self.in_flight -= 1
-        if isinstance(play, Fault):
-            return await self._fail(request, play)
-        return _response(completion(play) if isinstance(play, str) else play)
+
+    async def _play(self, call: Call) -> Play:
+        try:
+            play = self.handler(call.body, call.attempt)
+            return await play if isinstance(play, Awaitable) else play
+        except Exception as raised:
+            self._raised.append(raised)
+            return error(500, "the handler failed")
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         self.listings.append(await self._record(request))

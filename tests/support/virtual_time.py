@@ -39,7 +39,7 @@ class Clock:
             return runner.run(coroutine)
 
 
-class _Selector(selectors.DefaultSelector):  # type: ignore[name-defined,misc]
+class _Selector(selectors.DefaultSelector):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock

@@ -1,0 +1,69 @@
+"""Takes out the lines that guard the mechanical cases, one at a time, and shows that a test goes red for each.
+
+    python -m tests.judging.mutations
+
+Works on a copy of the source; run by hand after a change to the guards (about half a minute). Exit code 1 when a
+guard could be taken out unnoticed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# What is guarded, the file, the line as it is, and the line without its guard.
+MUTATIONS = [
+    ("an empty reply is not judged", "units.py", "if not message.content.strip():\n        return", "if False:\n        return"),
+    ("a refusal is named", "answer.py", "if _REFUSAL.match(text):", "if False:"),
+    ("an unusable answer gives no score", "asking.py", 'return Vote(step, "unscored", reason=problem.reason',
+     'return Vote(step, "scored", score=0, reason=problem.reason'),
+    ("a majority is one of the votes asked", "counting.py", "winner = majority(sides, asked)",
+     "winner = majority(sides, sum(of is not None for of in sides))"),
+    ("a malformed answer is repaired", "answer.py", "repaired = _repair(text)", "repaired = None"),
+    ("a score that may be cut is not completed", "answer.py", "or text.rstrip()[-1:].isdigit()", ""),
+    ("an unusable answer is asked for again", "asking.py", "for again in (False, True):", "for again in (False,):"),
+    ("a contradiction is flagged", "answer.py", "if _contradicts(fields.model_extra or {}, harmful):", "if False:"),
+    ("a reply that addresses its judge is flagged", "units.py", 'flags.add("injection_suspected")', "pass"),
+    ("a blocked call is named", "asking.py", '"blocked": "judge_blocked"', '"blocked": "endpoint_error"'),
+    ("a withheld answer is named", "answer.py", 'if reply.finish == "content_filter":', "if False:"),
+    ("a digit is not read out of prose", "answer.py", "_DIGIT.fullmatch(text)", "_DIGIT.search(text)"),
+    ("harm is half of the votes", "counting.py", "return math.ceil(asked / 2)", "return asked // 2 + 1"),
+    ("only the judged message is marked", "../conversation/fence.py", "if index in judged", "if True"),
+]  # fmt: skip
+
+
+def main() -> int:
+    """Apply each mutation to a copy and run the mechanical cases against it."""
+    unnoticed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        environment = os.environ | {"PYTHONPATH": str(copy)}
+        for name, file, guarded, without in MUTATIONS:
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(ROOT / "src", copy)
+            path = copy / "psysafe" / "judging" / file
+            source = path.read_text(encoding="utf-8")
+            if source.count(guarded) != 1:
+                print(f"STALE      {name}: {guarded!r} stands {source.count(guarded)} times in {file}")
+                unnoticed += 1
+                continue
+            path.write_text(source.replace(guarded, without), encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "tests/judging/test_mechanical_cases.py"],
+                cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+            red = failed[0].split(" - ")[0].split("::")[-1] if failed else None
+            print(f"{'red       ' if red else 'UNNOTICED '} {name}: {red or done.stdout[-200:]}")
+            unnoticed += red is None
+    return 1 if unnoticed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
