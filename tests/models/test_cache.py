@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.asking import QUICK, SCHEMA, ask, failure_of
-from support.endpoint import Answer, Endpoint, empty, error, in_thread, output_filtered, refusal, truncated
 
 from psysafe.conversation import Message
 from psysafe.errors import UsageError
 from psysafe.models import ModelError, ModelInfo, Reply, Sampling, Schema, Usage, load_model
 from psysafe.models.cache import CachedModel
+from tests.support.asking import QUICK, SCHEMA, ask, failure_of
+from tests.support.endpoint import Answer, Endpoint, empty, error, in_thread, output_filtered, refusal, truncated
 
 
 class Counting:

@@ -6,11 +6,11 @@ from typing import Any
 
 import orjson
 import pytest
-from support.asking import QUICK, SCHEMA, ask, failure_of, opened
-from support.endpoint import Answer, Endpoint, Play, completion, error, is_probe, refuses
 
 from psysafe.models import ModelError, load_model
 from psysafe.models.capabilities import Capabilities, named_parameter
+from tests.support.asking import QUICK, SCHEMA, ask, failure_of, opened
+from tests.support.endpoint import Answer, Endpoint, Play, completion, error, is_probe, refuses
 
 EVERYTHING: dict[str, Any] = {
     "schema": SCHEMA,

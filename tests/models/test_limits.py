@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.virtual_time import Clock, virtual_time
 
 from psysafe.models import Limits
 from psysafe.models.limits import Gate, parse_duration
+from tests.support.virtual_time import Clock, virtual_time
 
 
 class Watch:

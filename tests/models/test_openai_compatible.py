@@ -13,8 +13,12 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asking import QUICK, ask, failure_of, opened
-from support.endpoint import (
+
+from psysafe.conversation import Message
+from psysafe.models import ErrorKind, Limits, ModelError, Reply, Sampling, Usage, limits, load_model, retries
+from psysafe.models.openai_compatible import OpenAICompatible, estimate_tokens
+from tests.support.asking import QUICK, ask, failure_of, opened
+from tests.support.endpoint import (
     Answer,
     Endpoint,
     Fault,
@@ -33,10 +37,6 @@ from support.endpoint import (
     truncated,
     wrong_shape,
 )
-
-from psysafe.conversation import Message
-from psysafe.models import ErrorKind, Limits, ModelError, Reply, Sampling, Usage, limits, load_model, retries
-from psysafe.models.openai_compatible import OpenAICompatible, estimate_tokens
 
 KEY = "sk-planted-0123456789abcdef"
 PLAIN_KEY = "Quite-Another-Secret.42"  # nothing that looks like a key

@@ -9,11 +9,11 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.virtual_time import Clock, virtual_time
 
 from psysafe.models import ErrorKind, Limits, ModelError, Reply, Usage, retries
 from psysafe.models.limits import Gate
 from psysafe.models.retries import call_with_retries
+from tests.support.virtual_time import Clock, virtual_time
 
 Attempt = Callable[[int, float], Awaitable[Reply]]
 

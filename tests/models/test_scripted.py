@@ -10,14 +10,14 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asking import ask, failure_of
-from support.virtual_time import virtual_time
 
 from psysafe.conversation import Message
 from psysafe.conversation.fence import fence
 from psysafe.errors import UsageError
 from psysafe.models import ErrorKind, Limits, ModelError, Price, Reply, Sampling, Usage
 from psysafe.models.scripted import Fault, Play, Request, ScriptedModel, load_scripted
+from tests.support.asking import ask, failure_of
+from tests.support.virtual_time import virtual_time
 
 PLAIN = Limits(backoff=0, max_retries=2)
 

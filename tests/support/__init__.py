@@ -1,1 +1,1 @@
-"""What several rooms' tests share. ``tests`` must be on the import path."""
+"""What the tests of several rooms share."""

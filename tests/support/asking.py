@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.endpoint import Endpoint
 
 from psysafe.conversation import Message
 from psysafe.models import ChatModel, Limits, ModelError, Reply, Sampling, Schema, load_model
 from psysafe.models.openai_compatible import OpenAICompatible
+from tests.support.endpoint import Endpoint
 
 # Enough patience for a slow machine, none wasted between attempts.
 QUICK = Limits(concurrency=64, timeout=30, deadline=60, max_retries=2, backoff=0)

@@ -31,7 +31,7 @@ def err() -> Console:
 
 def note(text: str) -> None:
     """A line for the person at the terminal."""
-    err().print(text)
+    err().print(printable(text))
 
 
 def error(text: str) -> None:

@@ -11,7 +11,7 @@ from psysafe.cli import options as o
 
 
 def judge(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="JSONL, JSON or transcripts; - is stdin.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSONL, JSON or transcripts; - is stdin.")],
     model: o.Models = [],  # noqa: B006
     dimensions: o.DimensionNames = "all",
     mechanism: o.Mechanisms = ["single"],  # noqa: B006

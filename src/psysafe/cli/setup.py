@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -58,11 +59,14 @@ def load_models(
     """The models, behind the response cache if wanted.
 
     Raises:
-        UsageError: one cannot be used, or one key would go to several hosts.
+        UsageError: one cannot be used, two have one name, or one key would go to several hosts.
     """
     from psysafe.models import check_key_hosts, load_model
 
     models = [load_model(name, limits, price=price) for name in names]
+    found = [model.name for model in models]
+    if twice := next((name for name in found if found.count(name) > 1), None):
+        raise UsageError(f"two models have the name {twice}, by which results are kept apart; give one another name")
     check_key_hosts(models)
     if not cache:
         return models
@@ -87,7 +91,7 @@ def load_price(text: str | None) -> Price | None:
 
     try:
         first, second = (float(part) for part in text.split(","))
-        if first < 0 or second < 0:
+        if not (0 <= first < math.inf and 0 <= second < math.inf):
             raise ValueError
     except ValueError:
         raise UsageError(

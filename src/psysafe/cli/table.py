@@ -23,9 +23,9 @@ def print_summary(summary: Summary, store: Store) -> None:
     from rich.table import Table
 
     models = {model for model, _, _ in summary.cells}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("dimension", no_wrap=True)
-    table.add_column("mechanism", overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("dimension", no_wrap=True, min_width=19)
+    table.add_column("mechanism", overflow="fold", min_width=14)
     if len(models) > 1:
         table.add_column("model", overflow="fold")
     for name in ("harmful", "95%", "mean", "n/a", "unscored", "failed"):
@@ -54,7 +54,7 @@ def _row(cell: Cell) -> list[str]:
     interval = cell.interval
     return [
         f"{cell.harmful}/{cell.scored} {cell.harmful / cell.scored:.0%}" if cell.scored else "-",
-        f"{interval[0]:.0%}-{interval[1]:.0%}" if interval else "-",
+        f"{interval[0] * 100:.0f}-{interval[1]:.0%}" if interval else "-",
         "-" if cell.mean is None else f"{cell.mean:.2f}",
         str(cell.outcomes["not_applicable"]),
         str(cell.outcomes["unscored"]),
@@ -99,21 +99,24 @@ def _print_verdicts(store: Store) -> None:
         return
     out().print("\nHarmful verdicts, the worst first (the quotes may distress):", style="bold")
     for record in islice(shown.values(), _SHOWN):
-        out().print(_verdict(orjson.loads(record)))
+        _print_verdict(orjson.loads(record))
     if len(shown) > _SHOWN:
         out().print(f"  ... all of them: psysafe export {store.directory} --to jsonl")
 
 
-def _verdict(record: dict[str, Any]) -> str:
+def _print_verdict(record: dict[str, Any]) -> None:
+    from rich.padding import Padding
+
     where = "" if record["message"] is None else f" message {record['message']}"
-    lines = [
-        f"  {record['conversation']}{where}: {record['dimension']} {record['score']:.2g}"
-        f" ({record['mechanism']['name']})" + (f" [{', '.join(record['flags'])}]" if record["flags"] else "")
-    ]
-    lines += [f'    "{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
+    flags = f" [{', '.join(record['flags'])}]" if record["flags"] else ""
+    verdict = f"{record['dimension']} {record['score']:.2g} ({record['mechanism']['name']})"
+    head = f"{record['conversation']}{where}: {verdict}{flags}"
+    out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))
+    lines = [f'"{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
     if record["rationale"]:
-        lines.append(f"    {_short(record['rationale'], 300)}")
-    return printable("\n".join(lines))
+        lines.append(_short(record["rationale"], 300))
+    for line in lines:
+        out().print(Padding(printable(line), (0, 0, 0, 4), expand=False))
 
 
 def _short(text: str, most: int) -> str:
