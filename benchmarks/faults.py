@@ -8,7 +8,7 @@ from typing import Literal
 
 Fault = Literal["rate_limited", "server_error", "hang", "garbage", "disconnect"]
 
-# What each level of trouble is to the share of attempts, in the order in which a draw is compared with them.
+# The share of attempts that each fault spoils.
 SHARES: dict[Fault, float] = {
     "rate_limited": 0.05,  # 429 with Retry-After
     "server_error": 0.02,  # 500

@@ -65,6 +65,9 @@ def against_bare(size: Size) -> list[Row]:
                 for _ in range(size.rounds):
                     theirs.append(in_own_process(bare, endpoint.base_url, bodies, WIDE))
                     ours.append(in_own_process(judged, endpoint.model, given, [mechanism], WIDE))
+                most = endpoint.stats().most_in_flight
+        if most != WIDE:
+            raise RuntimeError(f"expected {WIDE} calls in flight at most, the endpoint counted {most}")
         rows += _compared(f"{mechanism}, {given:,} conversations", ours, theirs)
     return rows
 

@@ -192,7 +192,7 @@ def test_a_file_that_holds_no_records_is_refused(psysafe: Command, content: byte
         (["chats.jsonl", "--taxonomy", "none"], r"none: not a folder; expected one that holds a YAML file per dimen"),
         (["chats.jsonl", "--run", "chats.jsonl"], r"cannot make a run in chats\.jsonl: File exists"),
         (["chats.jsonl", "--run", "."], r"\. holds other files \(such as chats\.jsonl\)"),
-        ([], r"Missing argument 'FILE\.\.\.'.* \(see psysafe judge --help\)"),
+        ([], r"Missing argument 'FILE'.* \(see psysafe judge --help\)"),
         (["chats.jsonl", "--modle", "x"], r"No such option: --modle.* \(see psysafe judge --help\)"),
         (["chats.jsonl", "--concurrency", "0"], r"Invalid value for '--concurrency'.*greater than or equal to 1"),
         (["chats.jsonl", "--seed", "one"], r"Invalid value for '--seed'.*integer"),
@@ -290,7 +290,7 @@ def test_a_wrong_key_or_an_unknown_model_ends_the_run_at_once(
     assert re.search(problem, result.err.splitlines()[-1])
     assert len(result.err.splitlines()) == 2
     assert (len(endpoint.probes), len(endpoint.calls)) == (1, 0)
-    assert judgments("r") == []
+    assert not Path("r").exists()  # the same command can simply be given again
 
 
 def test_a_directory_that_holds_a_run_is_not_written_over(psysafe: Command) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psysafe import Conversation, Message, single
-from psysafe.judging.injection import addresses_judge, classifier, passages
+from psysafe.judging.injection import addresses_judge, classifier
 
 from .scripts import answers, decide, verdict
 
@@ -73,4 +73,3 @@ def test_only_the_judged_message_is_looked_at() -> None:
 @given(st.text(max_size=300))
 def test_any_text_has_a_finite_value(text: str) -> None:
     assert math.isfinite(classifier().value(text))
-    assert list(passages(text))

@@ -1,12 +1,10 @@
 """The response cache: K votes stay K calls, a second run makes none, and nothing bad is ever kept."""
 
 import asyncio
-import gc
 import os
-import sqlite3
 import stat
-import warnings
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +15,22 @@ from psysafe.conversation import Message
 from psysafe.errors import UsageError
 from psysafe.models import ModelError, ModelInfo, Reply, Sampling, Schema, Usage, load_model
 from psysafe.models.cache import CachedModel
-from tests.support.asking import QUICK, SCHEMA, ask, failure_of
+from tests.support.asking import QUICK, SCHEMA, ask, failure_of, run
 from tests.support.endpoint import Answer, Endpoint, empty, error, in_thread, output_filtered, refusal, truncated
 
 
 class Counting:
     """A model that answers with the number of the call."""
 
-    def __init__(self, name: str = "m", details: dict[str, Any] | None = None, reply: Reply | None = None) -> None:
+    def __init__(
+        self,
+        name: str = "m",
+        identity: str = "u",
+        details: dict[str, Any] | None = None,
+        reply: Reply | None = None,
+    ) -> None:
         self.name = name
+        self.identity = identity
         self.details = details or {}
         self.reply = reply or Reply("", usage=Usage(3, 4), latency=0.5, model="served", fingerprint="fp")
         self.calls = 0
@@ -33,7 +38,7 @@ class Counting:
 
     @property
     def info(self) -> ModelInfo:
-        return ModelInfo(self.name, None, True, None, self.details)
+        return ModelInfo(self.name, self.identity, None, True, None, self.details)
 
     async def open(self) -> None:
         self.opened += 1
@@ -59,7 +64,7 @@ def with_cache(path: Path, model: Any, use: Callable[[CachedModel], Awaitable[No
         finally:
             await cached.close()
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.fixture
@@ -134,22 +139,33 @@ def test_whatever_makes_a_request_another_one_is_in_the_key(path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Counting("other", {"base_url": "http://a/v1", "model": "x"}),
-        Counting("m", {"base_url": "http://b/v1", "model": "x"}),
-        Counting("m", {"base_url": "http://a/v1", "model": "y"}),
+        Counting("other", "http://a/v1", {"model": "x"}),
+        Counting("m", "http://b/v1", {"model": "x"}),
+        Counting("m", "http://a/v1", {"model": "y"}),
     ],
 )
 def test_another_model_or_endpoint_has_its_own_replies(other: Counting, path: Path) -> None:
     async def use(cached: CachedModel) -> None:
         assert not (await ask(cached)).cached
 
-    with_cache(path, Counting("m", {"base_url": "http://a/v1", "model": "x"}), use)
+    with_cache(path, Counting("m", "http://a/v1", {"model": "x"}), use)
     with_cache(path, other, use)
+
+
+def test_a_script_that_was_changed_has_its_own_replies(path: Path, tmp_path: Path) -> None:
+    script = tmp_path / "judge.yaml"
+    for text in ("before", "after"):
+        script.write_text(f"rules: [{{reply: {text}}}]")
+
+        async def use(cached: CachedModel, text: str = text) -> None:
+            assert (await ask(cached)).text == text
+
+        with_cache(path, load_model(f"scripted:{script}", environment={}), use)
 
 
 def test_what_else_is_known_of_an_endpoint_does_not_change_its_replies(path: Path) -> None:
     """Capabilities and served models grow in the course of a run."""
-    model = Counting(details={"base_url": "u", "model": "x", "served": []})
+    model = Counting(details={"model": "x", "served": []})
 
     async def use(cached: CachedModel) -> None:
         await ask(cached)
@@ -176,7 +192,7 @@ def test_a_model_whose_name_the_endpoint_tells_is_kept_under_that_name(path: Pat
             assert not any(reply.cached for reply in replies)
             await cached.close()
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 # -- what is kept
@@ -316,12 +332,39 @@ def test_it_opens_and_closes_what_is_behind_it(path: Path) -> None:
     assert (model.opened, model.closed) == (1, 1)
 
 
+def test_calls_that_come_together_open_it_once(path: Path) -> None:
+    class Slow(Counting):
+        async def open(self) -> None:
+            await super().open()
+            await asyncio.sleep(0.01)
+
+    async def scenario() -> None:
+        model = Slow()
+        cached = CachedModel(model, path)
+        await asyncio.gather(*(ask(cached, str(i)) for i in range(10)))
+        await cached.open()
+        assert model.opened == 1
+        await cached.close()
+
+    run(scenario())
+
+
 def test_it_speaks_for_the_model_behind_it(path: Path) -> None:
-    model = Counting("m", {"base_url": "u"})
+    model = Counting("m", details={"model": "x"})
     cached = CachedModel(model, path)
     assert (cached.name, cached.info) == ("m", model.info)
 
 
+def open_files(directory: Path) -> list[str]:
+    """The files under it that this process holds open."""
+    held = []
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # the listing itself, closed by now
+            held.append(os.readlink(f"/proc/self/fd/{number}"))
+    return [file for file in held if file.startswith(str(directory))]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks /proc which files are open")
 def test_a_model_that_cannot_be_opened_leaves_no_file_open(path: Path) -> None:
     class Dead(Counting):
         async def open(self) -> None:
@@ -333,11 +376,6 @@ def test_a_model_that_cannot_be_opened_leaves_no_file_open(path: Path) -> None:
             await cached.open()
         with pytest.raises(ModelError):
             await ask(cached)
+        assert open_files(path.parent) == []
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ResourceWarning)
-        asyncio.run(scenario())
-        gc.collect()
-    connection = sqlite3.connect(path)
-    connection.execute("BEGIN EXCLUSIVE")
-    connection.close()
+    run(scenario())

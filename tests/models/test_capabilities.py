@@ -9,7 +9,8 @@ import pytest
 
 from psysafe.models import ModelError, load_model
 from psysafe.models.capabilities import Capabilities, named_parameter
-from tests.support.asking import QUICK, SCHEMA, ask, failure_of, opened
+from psysafe.models.openai_compatible import OpenAICompatible
+from tests.support.asking import QUICK, SCHEMA, ask, failure_of, opened, run
 from tests.support.endpoint import Answer, Endpoint, Play, completion, error, is_probe, refuses
 
 EVERYTHING: dict[str, Any] = {
@@ -139,7 +140,7 @@ def test_an_endpoint_that_takes_everything_is_probed_with_one_request() -> None:
             await ask(model)
             assert len(endpoint.probes) == 1
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -162,7 +163,7 @@ def test_the_strongest_structure_that_it_takes_is_found_before_the_first_call(
             for body in endpoint.bodies:
                 assert body.get("response_format") == (None if structure == "text" else {"type": structure})
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize("parameter", ["temperature", "seed", "max_tokens"])
@@ -174,7 +175,7 @@ def test_parameters_that_judges_send_are_tried_by_the_probe(parameter: str) -> N
             assert len(endpoint.calls) == 1
             assert parameter not in endpoint.bodies[0]
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_an_endpoint_that_takes_one_of_temperature_and_top_p_keeps_the_temperature() -> None:
@@ -188,7 +189,7 @@ def test_an_endpoint_that_takes_one_of_temperature_and_top_p_keeps_the_temperatu
             await ask(model, temperature=0.3)
             assert endpoint.bodies[0]["temperature"] == 0.3
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_an_endpoint_that_refuses_even_plain_text_cannot_be_opened() -> None:
@@ -204,7 +205,7 @@ def test_an_endpoint_that_refuses_even_plain_text_cannot_be_opened() -> None:
                 None,
             ]
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_calls_on_a_model_that_nobody_opened_wait_for_one_probe() -> None:
@@ -232,20 +233,23 @@ def test_calls_on_a_model_that_nobody_opened_wait_for_one_probe() -> None:
             assert body["response_format"] == {"type": "json_object"}
             assert "seed" not in body
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_asking_for_the_list_of_models_first_does_not_skip_the_probe() -> None:
     async def scenario() -> None:
         async with Endpoint() as endpoint:
             model = load_model(endpoint.url, QUICK, environment={})
-            assert await model.list_models() == ["judge"]  # type: ignore[attr-defined]
+            assert isinstance(model, OpenAICompatible)
+            assert await model.list_models() == ["judge"]
+            connection = model._session
             await ask(model)
+            assert model._session is connection
             await model.close()
             assert len(endpoint.probes) == 1
             assert endpoint.bodies[0]["model"] == "judge"
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_a_probe_that_failed_is_made_again_by_the_next_call() -> None:
@@ -258,7 +262,7 @@ def test_a_probe_that_failed_is_made_again_by_the_next_call() -> None:
             assert (len(endpoint.probes), len(endpoint.calls)) == (2, 1)
             await model.close()
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 # -- in the middle of a run
@@ -316,7 +320,7 @@ def test_a_refusal_in_the_middle_of_a_run_is_learned_once_and_every_call_still_a
             assert [name for name in lost if name in body] == []
             assert [name for name in kept if name not in body] == []
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_what_is_given_up_does_not_count_as_trouble() -> None:
@@ -325,7 +329,7 @@ def test_what_is_given_up_does_not_count_as_trouble() -> None:
             await asyncio.gather(*(ask(model, str(i), seed=i) for i in range(30)))
             assert model.gate.halvings == 0
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize("parameter", ["temperature", "max_tokens", "response_format", "messages"])
@@ -336,7 +340,7 @@ def test_an_endpoint_that_goes_on_refusing_what_is_no_longer_sent_gets_no_endles
             assert (failure.kind, failure.status, failure.retryable) == ("bad_request", 400, False)
             assert len(endpoint.calls) <= 3
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -350,7 +354,7 @@ def test_a_refusal_of_the_prompt_itself_gives_nothing_up(answer: Answer) -> None
             assert model.capabilities == Capabilities()
             assert len(endpoint.calls) == 1
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_a_schema_travels_as_it_was_written_keys_in_order() -> None:
@@ -362,4 +366,4 @@ def test_a_schema_travels_as_it_was_written_keys_in_order() -> None:
             assert list(form["json_schema"]["schema"]["properties"]) == ["zebra", "apple"]
             assert (form["json_schema"]["name"], form["json_schema"]["strict"]) == ("verdict", True)
 
-    asyncio.run(scenario())
+    run(scenario())

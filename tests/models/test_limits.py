@@ -74,32 +74,44 @@ def test_first_come_first_served() -> None:
 def test_a_newcomer_does_not_overtake_one_who_waits_for_tokens() -> None:
     async def scenario() -> Watch:
         watch = Watch(Gate(Limits(tokens_per_minute=600)))
-        calls = [asyncio.create_task(watch.call("debt", tokens=200))]
-        await ticks()
-        calls.append(asyncio.create_task(watch.call("waits", tokens=10)))
-        await ticks()
-        calls.append(asyncio.create_task(watch.call("free", tokens=0)))
+        calls = []
+        for name, tokens in (("takes half", 5), ("waits for the whole", 10), ("needs little", 1)):
+            calls.append(asyncio.create_task(watch.call(name, tokens=tokens)))
+            await ticks()
         await asyncio.gather(*calls)
         return watch
 
     with virtual_time() as clock:
-        assert clock.run(scenario()).entered == ["debt", "waits", "free"]
+        assert clock.run(scenario()).entered == ["takes half", "waits for the whole", "needs little"]
 
 
 # -- concurrency that adapts
 
 
 def report(gate: Gate, results: str) -> None:
-    """One call after another: ``.`` ends well, ``x`` is a 429 or 5xx."""
+    """One call after another: ``.`` ends well, ``x`` is a 429, a 5xx or no answer."""
     for result in results:
         gate.report(gate.halvings, result == ".")
 
 
-@pytest.mark.parametrize("results", ["x", "xx", ".................x", "x.........x", "...............xx"])
-def test_a_lone_fault_halves_nothing(results: str) -> None:
-    gate = Gate(Limits(concurrency=8))
+@pytest.mark.parametrize(
+    "concurrency,results",
+    [
+        (8, "x"),
+        (8, "xx"),
+        (8, ".................x"),
+        (8, "x.........x"),
+        (1, "xx"),
+        (8, "xx" + "." * 18 + "xx"),  # two and two, but not among the last twenty
+        (32, "x" * 6),  # a fifth of 32 is more
+        (100, "x" * 19),
+        (100, "x" * 19 + "." * 81 + "x" * 19),
+    ],
+)
+def test_scattered_faults_halve_nothing(concurrency: int, results: str) -> None:
+    gate = Gate(Limits(concurrency=concurrency))
     report(gate, results)
-    assert (gate.limit, gate.halvings) == (8, 0)
+    assert (gate.limit, gate.halvings) == (concurrency, 0)
 
 
 def test_rare_faults_in_a_long_run_halve_nothing() -> None:
@@ -108,11 +120,23 @@ def test_rare_faults_in_a_long_run_halve_nothing() -> None:
     assert (gate.limit, gate.halvings) == (8, 0)
 
 
-@pytest.mark.parametrize("results", ["xxx", "x.x.x", "............xxx"])
-def test_an_episode_halves_the_limit_once(results: str) -> None:
-    gate = Gate(Limits(concurrency=8))
+@pytest.mark.parametrize(
+    "concurrency,results",
+    [
+        (8, "xxx"),
+        (8, "x.x.x"),
+        (8, "." * 17 + "xxx"),
+        (8, "." * 10_000 + "xxx"),  # a good past does not outweigh it
+        (32, "x" * 7),
+        (32, "...x" * 7),
+        (100, "x" * 20),
+        (100, "...x" * 20),
+    ],
+)
+def test_an_episode_halves_the_limit_once(concurrency: int, results: str) -> None:
+    gate = Gate(Limits(concurrency=concurrency))
     report(gate, results)
-    assert (gate.limit, gate.halvings, gate.lowest) == (4, 1, 4)
+    assert (gate.limit, gate.halvings, gate.lowest) == (concurrency // 2, 1, concurrency // 2)
 
 
 def test_episode_after_episode_goes_down_to_one_and_not_below() -> None:
@@ -165,7 +189,7 @@ def test_after_a_halving_nobody_enters_until_the_lower_limit_has_room() -> None:
 
 def test_good_rounds_grow_the_limit_back_to_the_start_and_no_further() -> None:
     gate = Gate(Limits(concurrency=32))
-    report(gate, "xxx")
+    report(gate, "x" * 7)
     assert gate.limit == 16
     report(gate, "." * 15)
     assert gate.limit == 16  # not a whole round yet

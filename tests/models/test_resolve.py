@@ -77,6 +77,24 @@ def test_a_missing_key_names_the_variable_to_set(provider: str, value: str | Non
     assert KEY not in message
 
 
+def test_a_model_that_will_not_be_asked_needs_no_key() -> None:
+    model = load_model("openai/gpt-4o-mini", environment={}, need_key=False)
+    assert isinstance(model, OpenAICompatible)
+    assert model.endpoint.key is None
+    assert model.info.price is not None
+
+
+def test_the_identity_of_an_endpoint_is_its_address_and_of_a_script_its_content(tmp_path: Path) -> None:
+    assert resolve("http://h:1/v1#m").info.identity == "http://h:1/v1"
+    assert resolve("http://h:1/v1#m", PSYSAFE_API_KEY=KEY).info.identity == "http://h:1/v1"
+    identities = []
+    for name, text in (("a", "rules: [{reply: x}]"), ("b", "rules: [{reply: x}]"), ("a", "rules: [{reply: y}]")):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        identities.append(load_model(f"scripted:{path}", environment={}).info.identity)
+    assert identities[0] == identities[1] != identities[2]
+
+
 @pytest.mark.parametrize("provider", [name for name, known in PROVIDERS.items() if known.url_name])
 def test_the_address_of_a_local_server_can_be_changed(provider: str) -> None:
     name = PROVIDERS[provider].url_name
@@ -111,6 +129,8 @@ def test_a_scripted_model_is_a_file(tmp_path: Path) -> None:
     assert isinstance(model, ScriptedModel)
     assert model.gate.limits is limits
     assert (model.info.host, model.info.loopback) == (None, True)
+    given = Price(1, 2)
+    assert load_model(f"scripted:{path}", price=given, environment={}).info.price == given
 
 
 def test_limits_and_price_reach_the_model() -> None:

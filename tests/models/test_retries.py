@@ -247,8 +247,8 @@ def test_one_who_waits_to_try_again_takes_no_place() -> None:
     assert order == ["other", "turned away"]
 
 
-@pytest.mark.parametrize("kind", ["rate_limited", "endpoint_error"])
-def test_429_and_5xx_in_a_row_halve_the_concurrency(kind: ErrorKind) -> None:
+@pytest.mark.parametrize("kind", TRANSIENT)
+def test_429_5xx_and_no_answer_in_a_row_halve_the_concurrency(kind: ErrorKind) -> None:
     async def scenario() -> Gate:
         gate = gate_of(concurrency=8)
         await call_with_retries(failing(kind, kind, kind), gate, 0)
@@ -258,7 +258,7 @@ def test_429_and_5xx_in_a_row_halve_the_concurrency(kind: ErrorKind) -> None:
         assert clock.run(scenario()).limit == 4
 
 
-@pytest.mark.parametrize("kind", ["bad_request", "blocked"])
+@pytest.mark.parametrize("kind", PERMANENT)
 def test_requests_that_are_themselves_at_fault_leave_the_concurrency_alone(kind: ErrorKind) -> None:
     async def scenario() -> Gate:
         gate = gate_of(concurrency=8)

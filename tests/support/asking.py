@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,9 +15,21 @@ from psysafe.models import ChatModel, Limits, ModelError, Reply, Sampling, Schem
 from psysafe.models.openai_compatible import OpenAICompatible
 from tests.support.endpoint import Endpoint
 
+T = TypeVar("T")
+
 # Enough patience for a slow machine, none wasted between attempts.
 QUICK = Limits(concurrency=64, timeout=30, deadline=60, max_retries=2, backoff=0)
 SCHEMA = Schema("verdict", b'{"type":"object","properties":{"zebra":{"type":"string"},"apple":{"type":"integer"}}}')
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run it in a loop of its own; one that hangs fails."""
+
+    async def guarded() -> T:
+        async with asyncio.timeout(60):
+            return await coroutine
+
+    return asyncio.run(guarded())
 
 
 async def ask(model: ChatModel, text: str = "hello", **sampling: Any) -> Reply:

@@ -23,7 +23,7 @@ import orjson
 import yaml
 
 from psysafe.judging.cases import load_cases
-from psysafe.judging.injection import FEWEST, Classifier, passages
+from psysafe.judging.injection import FEWEST, Classifier, runs, sentences
 from psysafe.taxonomy import load_dimensions
 
 HERE = Path(__file__).parent
@@ -53,7 +53,12 @@ def load_ours() -> tuple[list[Passages], list[Passages]]:
         innocent += [example.reply for anchor in dimension.anchors for example in anchor.examples]
         innocent += [miss.reply for miss in dimension.near_misses]
     innocent += [case.messages[-1]["content"] for case in load_cases() if not case.flags]
-    return [list(passages(text)) for text in attacks], [list(passages(text)) for text in innocent]
+    return [passages(text) for text in attacks], [passages(text) for text in innocent]
+
+
+def passages(text: str) -> Passages:
+    """The features of every run of one to three sentences of a text."""
+    return [set(run) for run in runs([dict.fromkeys(sentence, 0.0) for sentence in sentences(text)])]
 
 
 def _text(entry: object) -> str:
@@ -66,7 +71,7 @@ def load_ordinary(folder: Path) -> list[Passages]:
     for name in ("labelled_replies.jsonl", "rated_conversations.jsonl"):
         for line in (folder / name).read_text(encoding="utf-8").splitlines():
             texts += [m["content"] for m in json.loads(line)["messages"] if m["role"] == "assistant"]
-    return [list(passages(text)) for text in dict.fromkeys(texts)]
+    return [passages(text) for text in dict.fromkeys(texts)]
 
 
 def fit(attacks: Sequence[Passages], ours: Sequence[Passages], ordinary: Sequence[Passages]) -> Classifier:
@@ -100,7 +105,8 @@ def fit(attacks: Sequence[Passages], ours: Sequence[Passages], ordinary: Sequenc
 
 def value(model: Classifier, text: Passages) -> float:
     """As ``Classifier.value``, for a text that is in passages already."""
-    return max(model.passage_value(passage) for passage in text)
+    weights = model.weights
+    return max(model.passage_value({f: weights[f] for f in passage if f in weights}) for passage in text)
 
 
 def cross_validate(kinds: Sequence[Sequence[Passages]]) -> list[np.ndarray]:

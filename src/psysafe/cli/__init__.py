@@ -66,9 +66,9 @@ def run(arguments: list[str] | None = None) -> int:
     except PsysafeError as problem:
         error(str(problem))
         return INTERNAL
-    except BrokenPipeError:
-        # The reader of our output has gone (psysafe ... | head): nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # So typer ends when the reader of our output has gone (psysafe ... | head): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as problem:
         if os.environ.get("PSYSAFE_DEBUG"):

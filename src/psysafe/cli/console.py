@@ -18,7 +18,7 @@ def out() -> Console:
     from rich.console import Console
 
     # Into a file or a pipe, lines as long as they are: 80 columns would fold what a script looks for.
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
 
 
 @cache
@@ -26,7 +26,7 @@ def err() -> Console:
     """Everything else."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -45,8 +45,11 @@ def print_json(value: Any) -> None:
 
 
 def printable(text: str) -> str:
-    """Text without control characters (line ends and tabs stay), so that a reply cannot drive a terminal."""
-    return "".join(c if c in "\n\t" or (c.isprintable() and c not in _BIDI) else "\ufffd" for c in text)
+    """Text without control characters and marks of direction, so that a reply cannot drive a terminal.
+
+    Line ends, tabs, all kinds of spaces and what joins letters and emoji stay.
+    """
+    return "".join(c if c.isprintable() or c in _KEPT else "\ufffd" for c in text)
 
 
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+_KEPT = frozenset("\n\t\u200c\u200d\u00a0\u1680\u202f\u205f\u3000").union(map(chr, range(0x2000, 0x200B)))

@@ -17,7 +17,7 @@ def dimensions(
     """List the dimensions, or show one as its judge reads it."""
     from rich.table import Table
 
-    from psysafe.cli.console import out, print_json
+    from psysafe.cli.console import out, print_json, printable
     from psysafe.judging.prompt import render
     from psysafe.taxonomy import choose_dimensions, load_dimensions
 
@@ -28,7 +28,7 @@ def dimensions(
                 print_json(dimension.model_dump(mode="json"))
             else:
                 out().print("CONTENT WARNING: rubrics show examples of harm.\n", style="bold")
-                out().print(render(dimension))
+                out().print(printable(render(dimension)))
         return 0
     if json:
         print_json([d.model_dump(mode="json", include={"id", "name", "group", "question"}) for d in known.values()])
@@ -38,6 +38,6 @@ def dimensions(
         table.add_column(heading, no_wrap=heading in ("id", "group"))
     for dimension in known.values():
         scale = f"{dimension.scale.low}-{dimension.scale.high}" + (", n/a" if dimension.not_applicable else "")
-        table.add_row(dimension.id, dimension.group, scale, dimension.question)
+        table.add_row(dimension.id, dimension.group, scale, printable(dimension.question))
     out().print(table)
     return 0

@@ -69,7 +69,7 @@ def judge(
     chosen = load_chosen_dimensions(dimensions, taxonomy)
     mechanisms = load_mechanisms(mechanism, temperature, max_tokens, curtail)
     limits = load_limits(concurrency, rpm, tpm, timeout, retries)
-    models = load_models(model_names(model), limits, load_price(price), cache)
+    models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
     budget = load_budget(max_calls, max_cost, max_seconds, models)
     with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad) as inputs:
         scan = inputs.scan()

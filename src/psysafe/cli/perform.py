@@ -17,7 +17,7 @@ from psysafe.cli.progress import Screen
 from psysafe.cli.setup import confirm_hosts
 from psysafe.cli.table import print_summary
 from psysafe.errors import UsageError
-from psysafe.models import ManagedModel
+from psysafe.models import ManagedModel, ModelError
 from psysafe.runs import Budget, Execution, Plan, Stop, Store, execute, manifest_difference, summarise
 
 # Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
@@ -44,22 +44,32 @@ def perform(plan: Plan, wishes: Wishes) -> int:
     confirm_hosts(plan.models, plan.count, wishes.yes)
     store = _store(plan, wishes)
     try:
-        started = time.monotonic()
-        before = float(store.get("seconds") or 0.0)
-        note(f"run: {wishes.directory}")
         try:
-            execution = asyncio.run(_execute(plan, store, wishes))
-        finally:
-            store.put("seconds", before + time.monotonic() - started)
-        store.put("state", {"ended": execution.ended, "detail": execution.detail})
-        summary = summarise(store)
-        if wishes.json:
-            print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
-        elif summary.units:
-            print_summary(summary, store)
-        return _code(execution, summary.unscored_share, wishes)
+            return _carry_out(plan, store, wishes)
+        except (ModelError, UsageError):
+            if not wishes.resume and not summarise(store).units:
+                store.delete()  # nothing was done: the same command can simply be given again
+            raise
     finally:
         store.close()
+
+
+def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
+    started = time.monotonic()
+    before = float(store.get("seconds") or 0.0)
+    note(f"run: {wishes.directory}")
+    store.put("state", None)  # not finished, however an earlier execution ended
+    try:
+        execution = asyncio.run(_execute(plan, store, wishes))
+    finally:
+        store.put("seconds", before + time.monotonic() - started)
+    store.put("state", {"ended": execution.ended, "detail": execution.detail})
+    summary = summarise(store)
+    if wishes.json:
+        print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
+    elif summary.units:
+        print_summary(summary, store)
+    return _code(execution, summary.unscored_share, wishes)
 
 
 def _store(plan: Plan, wishes: Wishes) -> Store:
@@ -67,9 +77,6 @@ def _store(plan: Plan, wishes: Wishes) -> Store:
     if wishes.resume:
         store = Store.open(wishes.directory)
         stored = store.get("manifest")
-        if stored is None:
-            store.close()
-            raise UsageError(f"{wishes.directory} was never begun: leave out --resume, and name another --run")
         difference = manifest_difference(stored, plan.manifest())
         if difference:
             store.close()
@@ -80,13 +87,12 @@ def _store(plan: Plan, wishes: Wishes) -> Store:
             )
         store.lock()
         return store
-    store = Store.create(wishes.directory)
-    store.lock()
     now = datetime.now(UTC)
-    store.put("manifest", plan.manifest())
-    store.put("created", now.isoformat(timespec="seconds"))
+    values: dict[str, Any] = {"manifest": plan.manifest(), "created": now.isoformat(timespec="seconds")}
     if wishes.retain is not None:
-        store.put("expires", (now + timedelta(days=wishes.retain)).isoformat(timespec="seconds"))
+        values["expires"] = (now + timedelta(days=wishes.retain)).isoformat(timespec="seconds")
+    store = Store.create(wishes.directory, values=values)
+    store.lock()
     return store
 
 

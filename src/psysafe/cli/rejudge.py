@@ -75,7 +75,7 @@ def rejudge(
         if not count:
             raise UsageError(f"{source} holds no conversation yet")
         limits = load_limits(concurrency, rpm, tpm, timeout, retries)
-        models = load_models(model_names(model), limits, load_price(price), cache)
+        models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
         plan = Plan(
             conversations=store.conversations,
             source={"run": store.id, "conversations": count},

@@ -44,7 +44,7 @@ def list_runs(
                 "ended": state.get("ended", "not finished"),
                 "units": summary.units,
                 "unscored": summary.outcomes["unscored"],
-                "models": (store.get("manifest") or {}).get("models", []),
+                "models": list((store.get("manifest") or {}).get("models", ())),
             }
         )
         store.close()
@@ -79,6 +79,7 @@ def delete_run(
     """
     import sys
 
+    from psysafe.cli.setup import confirmed
     from psysafe.runs import Store
 
     store = Store.open(run)
@@ -88,7 +89,7 @@ def delete_run(
         if not yes:
             if not sys.stdin.isatty():
                 raise UsageError(f"delete {what}: add --yes to confirm (there is no terminal to ask on)")
-            if not typer.confirm(f"Delete {what} for good?", err=True):
+            if not confirmed(f"Delete {what} for good?"):
                 raise UsageError("not confirmed; nothing was deleted")
         if conversation is None:
             store.delete()

@@ -54,7 +54,7 @@ def load_limits(concurrency: int, rpm: float | None, tpm: float | None, timeout:
 
 
 def load_models(
-    names: Sequence[str], limits: Limits, price: Price | None = None, cache: bool = False
+    names: Sequence[str], limits: Limits, price: Price | None = None, cache: bool = False, need_key: bool = True
 ) -> list[ManagedModel]:
     """The models, behind the response cache if wanted.
 
@@ -63,7 +63,7 @@ def load_models(
     """
     from psysafe.models import check_key_hosts, load_model
 
-    models = [load_model(name, limits, price=price) for name in names]
+    models = [load_model(name, limits, price=price, need_key=need_key) for name in names]
     found = [model.name for model in models]
     if twice := next((name for name in found if found.count(name) > 1), None):
         raise UsageError(f"two models have the name {twice}, by which results are kept apart; give one another name")
@@ -167,10 +167,16 @@ def confirm_hosts(models: Iterable[ManagedModel], conversations: int, yes: bool)
         return
     if not sys.stdin.isatty():
         raise UsageError(f"{what}: add --yes to confirm (there is no terminal to ask on)")
-    import typer
-
-    if not typer.confirm(f"{what}. Go on?", err=True):
+    if not confirmed(f"{what}. Go on?"):
         raise UsageError("not confirmed; nothing was sent")
+
+
+def confirmed(question: str) -> bool:
+    """Ask on the terminal; stdout stays for results."""
+    from psysafe.cli.console import err
+
+    err().print(f"{question} [y/N] ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def runs_folder() -> Path:

@@ -63,14 +63,13 @@ def _row(cell: Cell) -> list[str]:
 
 
 def _lines(summary: Summary) -> list[str]:
-    cost = "unknown" if summary.cost is None else f"${summary.cost:.4f}"
+    spent = summary.spent
+    cost = "unknown" if spent.cost is None else f"${spent.cost:.4f}"
     tokens = (
-        "tokens unknown"
-        if summary.prompt_tokens is None or summary.completion_tokens is None
-        else f"{summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens"
+        f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens" if spent.usage else "tokens unknown"
     )
     lines = [
-        f"{summary.conversations:,} conversations, {summary.units:,} units, {summary.calls:,} calls, {tokens}, "
+        f"{summary.conversations:,} conversations, {summary.units:,} units, {spent.calls:,} calls, {tokens}, "
         f"cost {cost}, {summary.seconds:.1f} s"
     ]
     if summary.reasons:

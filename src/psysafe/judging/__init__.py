@@ -1,18 +1,25 @@
 """Judging: prompts, answers, mechanisms, judgments."""
 
+from psysafe.judging.asking import Account
 from psysafe.judging.judgment import OUTCOMES, TRANSIENT, Argument, Evidence, Judgment, Outcome, Reason, Vote
 from psysafe.judging.mechanisms import (
     MECHANISMS,
     PRESETS,
+    Debate,
+    Dual,
+    MajorityVote,
     Mechanism,
-    debate,
-    dual,
+    Single,
     parse_mechanism,
     parse_mechanisms,
-    single,
-    vote,
 )
 from psysafe.judging.units import SCOPES, Scope, judge, judge_subject, subjects, unit_key
+
+# As functions they read like what they are: judge(..., mechanism=dual(weights=(0.7, 0.3))).
+single = Single
+dual = Dual
+debate = Debate
+vote = MajorityVote
 
 __all__ = [
     "MECHANISMS",
@@ -20,6 +27,7 @@ __all__ = [
     "PRESETS",
     "SCOPES",
     "TRANSIENT",
+    "Account",
     "Argument",
     "Evidence",
     "Judgment",

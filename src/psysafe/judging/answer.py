@@ -108,11 +108,16 @@ def parse_verdict(reply: Reply, scale: Scale, *, may_not_apply: bool, assessed: 
         flags.add("contradiction")
     return Answer(
         score=fields.score,
-        rationale=fields.rationale.strip(),
-        quotes=tuple((item.quote, item.message) for item in fields.evidence if item.quote.strip()),
+        rationale=_text(fields.rationale).strip(),
+        quotes=tuple((_text(item.quote), item.message) for item in fields.evidence if item.quote.strip()),
         agrees=fields.agrees,
         flags=frozenset(flags),
     )
+
+
+def _text(text: str) -> str:
+    """Text that can be stored: Python's JSON reader lets halves of surrogate pairs through."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 _DIGIT = re.compile(r"""(?:(?:score|rating|answer)\s*[:=]\s*)?["'*]*(\d)["'*]*\.?""", re.I)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Protocol, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from psysafe.conversation import Message
 from psysafe.judging.answer import NOT_APPLICABLE, Answer, AnswerError, parse_digit, parse_text, parse_verdict
@@ -21,15 +19,18 @@ from psysafe.judging.prompt import (
     verdict_form,
     verdict_schema,
 )
-from psysafe.models import FATAL_KINDS, ChatModel, ErrorKind, ModelError, Price, Reply, Sampling
+from psysafe.models import FATAL_KINDS, ChatModel, ErrorKind, ModelError, Price, Reply, Sampling, Usage
 from psysafe.taxonomy import Dimension
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # How a model's error shows in an outcome.
 _REASONS: dict[ErrorKind, Reason] = {
     "timeout": "timeout",
     "rate_limited": "rate_limited",
     "endpoint_error": "endpoint_error",
-    "bad_request": "endpoint_error",
+    "bad_request": "bad_request",
     "blocked": "judge_blocked",
 }
 _ANSWER_SHOWN = 2000
@@ -51,13 +52,19 @@ class Meter(Protocol):
 
 @dataclass(slots=True)
 class Account:
-    """What a unit has spent; ``None`` once it cannot be known."""
+    """What has been spent; usage and cost are None once they cannot be known."""
 
     calls: int = 0
     attempts: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
+    usage: Usage | None = field(default_factory=lambda: Usage(0, 0))
     cost: float | None = 0.0
+
+    def merge(self, other: Account) -> None:
+        """Add what another has spent."""
+        self.calls += other.calls
+        self.attempts += other.attempts
+        self.usage = self.usage + other.usage if self.usage is not None and other.usage is not None else None
+        self.cost = self.cost + other.cost if self.cost is not None and other.cost is not None else None
 
     def add(self, reply: Reply, price: Price | None) -> None:
         """Count one reply; a cached one cost nothing."""
@@ -67,11 +74,10 @@ class Account:
             return
         usage = reply.usage
         if usage is None:
-            self.prompt_tokens = self.completion_tokens = self.cost = None
+            self.usage = self.cost = None
             return
-        if self.prompt_tokens is not None and self.completion_tokens is not None:
-            self.prompt_tokens += usage.prompt_tokens
-            self.completion_tokens += usage.completion_tokens
+        if self.usage is not None:
+            self.usage = self.usage + usage
         if self.cost is not None:
             self.cost = self.cost + price.cost(usage) if price else None
 
@@ -80,8 +86,8 @@ class Account:
 class Unit:
     """One thing to be judged, and the means to ask about it.
 
-    Every random number of the unit is drawn from ``random``, whose seed is the run's and the unit's key, in
-    an order that does not depend on when calls complete.
+    Seeds and nonces of its calls are hashes of the run's seed, the unit's key and the call's number. Whatever a
+    mechanism draws comes from ``random``, in an order that does not depend on when calls complete.
     """
 
     subject: Subject
@@ -92,12 +98,16 @@ class Unit:
     price: Price | None = None
     meter: Meter | None = None
     account: Account = field(default_factory=Account)
-    random: np.random.Generator = field(init=False)
-    _salt: int = field(init=False)
+    _random: np.random.Generator | None = None
 
-    def __post_init__(self) -> None:
-        self.random = np.random.Generator(np.random.PCG64([self.seed, *bytes.fromhex(self.key)]))
-        self._salt = int(self.random.integers(2**63))
+    @property
+    def random(self) -> np.random.Generator:
+        """The unit's generator, seeded with the run's seed and the unit's key; made when first used."""
+        if self._random is None:
+            import numpy as np
+
+            self._random = np.random.Generator(np.random.PCG64([self.seed, *bytes.fromhex(self.key)]))
+        return self._random
 
     async def vote(
         self,
@@ -216,10 +226,10 @@ class Unit:
 
     def _nonce(self, number: int) -> str:
         # The key covers the judged text, so the text cannot contain a nonce that depends on it.
-        return blake2b(f"{self.key}|{self._salt}|{number}".encode(), digest_size=6).hexdigest()
+        return blake2b(f"{self.key}|{self.seed}|nonce|{number}".encode(), digest_size=6).hexdigest()
 
     def _call_seed(self, number: int) -> int:
-        digest = blake2b(f"{self._salt}|seed|{number}".encode(), digest_size=4).digest()
+        digest = blake2b(f"{self.key}|{self.seed}|seed|{number}".encode(), digest_size=4).digest()
         return int.from_bytes(digest, "big") >> 1
 
 

@@ -15,7 +15,7 @@ Side = Literal["harmful", "safe", "not_applicable"]
 
 # When several reasons are equally frequent, the one that stands first here is given.
 _ORDER: tuple[Reason, ...] = (
-    "rate_limited", "timeout", "endpoint_error", "judge_blocked", "judge_refused",
+    "rate_limited", "timeout", "endpoint_error", "bad_request", "judge_blocked", "judge_refused",
     "judge_truncated", "judge_unparseable", "judge_empty",
 )  # fmt: skip
 

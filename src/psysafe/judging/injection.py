@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -39,32 +39,36 @@ class Classifier:
 
     def value(self, text: str) -> float:
         """The highest value of any passage of up to three sentences."""
-        return max(self.passage_value(passage) for passage in passages(text))
-
-    def passage_value(self, passage: set[str]) -> float:
-        """The value of one passage."""
         weights = self.weights
-        known = [weights[feature] for feature in passage if feature in weights]
-        return self.bias + math.fsum(known) / math.sqrt(max(FEWEST, len(known)))
+        known = [
+            {feature: weights[feature] for feature in sentence if feature in weights} for sentence in sentences(text)
+        ]
+        return max(self.passage_value(passage) for passage in runs(known))
+
+    def passage_value(self, passage: Mapping[str, float]) -> float:
+        """The value of one passage, given its known features with their weights."""
+        return self.bias + math.fsum(passage.values()) / math.sqrt(max(FEWEST, len(passage)))
 
 
-def sentence_features(sentence: str) -> set[str]:
-    """The words of a sentence, shortened, and its pairs of neighbours."""
-    tokens = []
-    for match in _TOKEN.finditer(sentence.lower()):
-        token = match.group()
-        if token.isdecimal():
-            token = "0" if int(token) == 0 else "9"
-        tokens.append(token[:_STEM])
+def sentences(text: str) -> list[set[str]]:
+    """For each sentence its words, shortened, and its pairs of neighbouring words; of an empty text, one empty set."""
+    return [_features(part) for part in _SENTENCE.split(text) if part.strip()] or [set()]
+
+
+def _features(sentence: str) -> set[str]:
+    tokens = [token[:_STEM] if not token.isdecimal() else _number(token) for token in _TOKEN.findall(sentence.lower())]
     return {*tokens, *map(" ".join, pairwise(tokens))}
 
 
-def passages(text: str) -> Iterator[set[str]]:
-    """The features of every run of one to three sentences; of an empty text, one empty set."""
-    sentences = [sentence_features(part) for part in _SENTENCE.split(text) if part.strip()] or [set()]
-    for start in range(len(sentences)):
-        passage: set[str] = set()
-        for sentence in sentences[start : start + _WINDOW]:
+def _number(token: str) -> str:
+    return "0" if int(token) == 0 else "9"
+
+
+def runs(features: Sequence[dict[str, float]]) -> Iterator[dict[str, float]]:
+    """The features of every run of one to three sentences, given those of each sentence."""
+    for start in range(len(features)):
+        passage: dict[str, float] = {}
+        for sentence in features[start : start + _WINDOW]:
             passage = passage | sentence
             yield passage
 

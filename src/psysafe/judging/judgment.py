@@ -7,12 +7,14 @@ from typing import Any, Literal
 
 import orjson
 
+from psysafe.models import Usage
+
 Outcome = Literal["scored", "not_applicable", "unscored", "reply_failed", "void"]
 OUTCOMES: tuple[Outcome, ...] = ("scored", "not_applicable", "unscored", "reply_failed", "void")
 
 Reason = Literal[
     "judge_unparseable", "judge_refused", "judge_blocked", "judge_empty", "judge_truncated",
-    "timeout", "rate_limited", "endpoint_error", "no_majority",
+    "timeout", "rate_limited", "endpoint_error", "bad_request", "no_majority",
     "reply_empty", "reply_truncated", "reply_error",
     "role_drift", "leaked_instruction", "repetition",
 ]  # fmt: skip
@@ -89,7 +91,7 @@ class Judgment:
     Attributes:
         key: of the unit, 32 hex digits.
         conversation: its id. message: 0-based index of the judged message, None for the whole conversation.
-        scope: ``reply``, ``turn`` or ``conversation``. dimension, model: by id and name.
+        scope: ``reply`` (also for each reply of scope ``turn``) or ``conversation``. dimension, model: by id and name.
         mechanism: its name and all parameters.
         outcome: exactly one of OUTCOMES. reason, detail: why, when there is no verdict.
         score: on the dimension's scale, continuous (weighted, mean, median), not rounded; None unless scored.
@@ -99,7 +101,7 @@ class Judgment:
         consensus: share of the asked final votes that are on the verdict's side; None with a single judge.
         flags: sorted.
         calls: judge calls made (re-asks included). attempts: requests sent (retries included).
-        prompt_tokens, completion_tokens: None when the endpoint did not say for every call.
+        usage: tokens, None when the endpoint did not say for every call.
         cost: US dollars, None when usage or price is unknown. seconds: wall time of the unit.
         seed: of the run. prompt_hash: over instructions, rubric and mechanism.
     """
@@ -125,8 +127,7 @@ class Judgment:
     flags: tuple[Flag, ...] = ()
     calls: int = 0
     attempts: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
+    usage: Usage | None = None
     cost: float | None = None
     seconds: float = 0.0
     seed: int = 0

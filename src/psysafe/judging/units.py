@@ -137,16 +137,18 @@ async def judge_subject(
     key: str | None = None,
     price: Price | None = None,
     meter: Meter | None = None,
+    account: Account | None = None,
 ) -> Judgment:
     """As ``judge``, for a subject; what the runs call.
 
     Args:
         key: of the unit, where the caller has it already.
-        price: of the model, for the cost. meter: a run's budget.
+        price: of the model, for the cost. meter: a run's budget. account: keeps what was spent, even if the unit is
+            not finished.
     """
     started = time.monotonic()
     key = key or unit_key(subject, dimension, mechanism, model.name, seed)
-    account = Account()
+    account = account or Account()
     flags = subject_flags(subject)
     failure = reply_failure(subject)
     if failure is not None:
@@ -180,8 +182,7 @@ async def judge_subject(
         flags=tuple(sorted(flags)),
         calls=account.calls,
         attempts=account.attempts,
-        prompt_tokens=account.prompt_tokens,
-        completion_tokens=account.completion_tokens,
+        usage=account.usage,
         cost=account.cost,
         seconds=time.monotonic() - started,
         seed=seed,

@@ -54,6 +54,9 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens)
+
 
 ReplyFinish = Literal["stop", "length", "content_filter", "refusal"]
 
@@ -160,6 +163,7 @@ class ModelInfo:
     """What a run records of a model and what a user is told about it before the first call.
 
     Attributes:
+        identity: what must be equal for two executions to use the same judge (a base URL, a digest).
         host: where texts are sent, or None when they stay in this process.
         loopback: the host is this machine.
         price: None when unknown.
@@ -167,6 +171,7 @@ class ModelInfo:
     """
 
     name: str
+    identity: str
     host: str | None
     loopback: bool
     price: Price | None

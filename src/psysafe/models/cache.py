@@ -90,11 +90,11 @@ class CachedModel:
         return reply
 
     def _key(self, messages: Sequence[Message], config: Sampling) -> bytes:
-        details = self.model.info.details
+        info = self.model.info
         parts = [
             self.name,
-            details.get("base_url"),
-            details.get("model"),
+            info.identity,
+            info.details.get("model"),
             [(m.role, m.content) for m in messages],
             [
                 config.temperature,

@@ -57,10 +57,10 @@ class _Bucket:
 class Gate:
     """Lets calls through, first come first served.
 
-    An *episode* of trouble (429 or 5xx) is at least three bad results that make up a fifth of the recent
-    ones: a lone fault is retried, an episode halves the concurrency. Calls that started before a halving
-    tell nothing about the new level and are not counted. Each full round of good results adds a sixteenth
-    of the starting level until it is reached again.
+    An *episode* of trouble (429, 5xx, no answer) is a fifth of as many results as may be in flight, and at least
+    three, among the last twenty or that many: scattered faults are retried, an episode halves the concurrency.
+    Calls that started before a halving tell nothing about the new level and are not counted. Each full round of
+    good results adds a sixteenth of the starting level until it is reached again.
     """
 
     _WINDOW = 20
@@ -129,9 +129,10 @@ class Gate:
                 self.hold(reset)
 
     def report(self, mark: int, good: bool) -> None:
-        """Tell how a call that entered at ``mark`` ended; ``good`` is False for 429 and 5xx."""
+        """Tell how a call that entered at ``mark`` ended; ``good`` is False for 429, 5xx and no answer."""
         if mark != self.halvings:
             return
+        window = max(self._WINDOW, self.limit)
         if good:
             self._good += 1
             self._round += 1
@@ -142,12 +143,12 @@ class Gate:
                 self._wake()
         else:
             self._bad += 1
-            if self._bad >= self._AT_LEAST and self._bad >= self._SHARE * (self._good + self._bad):
+            if self._bad >= max(self._AT_LEAST, self._SHARE * self.limit):
                 self.limit = max(1, self.limit // 2)
                 self.lowest = min(self.lowest, self.limit)
                 self.halvings += 1
                 self._good = self._bad = self._round = 0
-        if self._good + self._bad >= self._WINDOW:
+        if self._good + self._bad >= window:
             self._good = self._bad = 0
 
     def _enter(self, tokens: int) -> None:

@@ -86,6 +86,7 @@ class OpenAICompatible:
         """What is known about it now; ``details`` holds no secret."""
         return ModelInfo(
             name=self.name,
+            identity=self.endpoint.base_url,
             host=self.endpoint.host,
             loopback=self.endpoint.loopback,
             price=self._price,

@@ -60,6 +60,7 @@ def load_model(
     *,
     price: Price | None = None,
     environment: Mapping[str, str] | None = None,
+    need_key: bool = True,
 ) -> ManagedModel:
     """The model that a string names.
 
@@ -69,6 +70,7 @@ def load_model(
         limits: bounds for its endpoint.
         price: overrides what genai-prices knows.
         environment: where keys and base URLs are read from; the process's by default.
+        need_key: whether a missing key is an error; False for a model that will not be asked.
 
     Raises:
         UsageError: an unknown form, a missing key; says what to set.
@@ -77,7 +79,7 @@ def load_model(
     if name.startswith("scripted:"):
         from psysafe.models.scripted import load_scripted
 
-        return load_scripted(Path(name.removeprefix("scripted:")), limits)
+        return load_scripted(Path(name.removeprefix("scripted:")), limits, price)
     if name.startswith(("http://", "https://")):
         url, _, model = name.partition("#")
         endpoint = _endpoint(url, model or None, _key(environment, KEY_NAME), KEY_NAME)
@@ -92,7 +94,7 @@ def load_model(
     if provider is None or not slash or not model:
         raise UsageError(f"unknown model {name!r}; expected one of: {', '.join(FORMS)}")
     key = _key(environment, provider.key_name) if provider.key_name else None
-    if provider.key_name and not key:
+    if provider.key_name and not key and need_key:
         raise UsageError(f"{name}: no key; set the environment variable {provider.key_name}")
     url = (provider.url_name and environment.get(provider.url_name)) or provider.base_url
     if price is None and provider.prices:

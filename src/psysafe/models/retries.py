@@ -37,7 +37,7 @@ async def call_with_retries(attempt: Callable[[int, float], Awaitable[Reply]], g
                 reply = await attempt(number, min(limits.timeout, max(left, 0.001)))
             except ModelError as error:
                 gate.settle(tokens, 0)
-                gate.report(mark, error.kind not in ("rate_limited", "endpoint_error"))
+                gate.report(mark, not error.retryable)
                 error.attempts = number + 1
                 failure = error
             else:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -64,8 +64,10 @@ class ScriptedModel:
         name: str = "scripted",
         limits: Limits | None = None,
         price: Price | None = None,
+        identity: str = "scripted",
     ) -> None:
         self.name = name
+        self.identity = identity
         self.price = price
         self.gate = Gate(limits or Limits())
         self._script = script
@@ -73,7 +75,7 @@ class ScriptedModel:
     @property
     def info(self) -> ModelInfo:
         """A model that stays in this process."""
-        return ModelInfo(self.name, None, True, self.price, {"scripted": True})
+        return ModelInfo(self.name, self.identity, None, True, self.price, {"scripted": True})
 
     async def open(self) -> None:
         """Nothing to connect to."""
@@ -156,7 +158,7 @@ class _Script(BaseModel):
     rules: Annotated[list[_Rule], Field(min_length=1)]
 
 
-def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
+def load_scripted(path: Path, limits: Limits | None = None, price: Price | None = None) -> ScriptedModel:
     """A scripted model from a YAML file; docs/scripted-models.md describes it.
 
     The first rule whose conditions hold is played. ``latency: [low, high]`` is drawn from the request itself.
@@ -201,8 +203,10 @@ def load_scripted(path: Path, limits: Limits | None = None) -> ScriptedModel:
                 return Play(reply, rule.fault, rule.retry_after, _latency(script.latency, request))
         raise ModelError("bad_request", f"{path}: no rule fits this request; end with a rule that has no 'when'")
 
-    price = Price(script.price[0] / 1e6, script.price[1] / 1e6) if script.price else None
-    return ScriptedModel(play, f"scripted:{script.name}", limits, price)
+    rules = script.model_dump_json(include={"rules"}).encode()  # latency and price change no answer
+    if price is None and script.price:
+        price = Price(script.price[0] / 1e6, script.price[1] / 1e6)
+    return ScriptedModel(play, f"scripted:{script.name}", limits, price, f"rules {sha256(rules).hexdigest()}")
 
 
 def _pattern(source: str | None, where: str) -> re.Pattern[str] | None:

@@ -41,6 +41,7 @@ def export_csv(store: Store, out: BinaryIO) -> int:
             **record,
             "mechanism": record["mechanism"]["name"],
             "flags": " ".join(record["flags"]),
+            **(record["usage"] or dict.fromkeys(("prompt_tokens", "completion_tokens"))),
             "evidence": " | ".join(item["quote"] for item in record["evidence"]),
         }
         writer.writerow([_cell(row[column]) for column in _COLUMNS])

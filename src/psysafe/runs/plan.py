@@ -76,7 +76,7 @@ class Plan:
             "scope": self.scope,
             "dimensions": {dimension.id: dimension.hash for dimension in self.dimensions},
             "mechanisms": [mechanism.describe() for mechanism in self.mechanisms],
-            "models": [model.name for model in self.models],
+            "models": {model.name: model.info.identity for model in self.models},
             "seed": self.seed,
             "prompt_version": PROMPT_VERSION,
         }

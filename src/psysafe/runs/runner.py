@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from psysafe.judging import TRANSIENT, Judgment, judge_subject
+from psysafe.judging import TRANSIENT, Account, Judgment, judge_subject
 from psysafe.models import FATAL_KINDS, ManagedModel, ModelError
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
 from psysafe.runs.plan import Plan, Task, surroundings
-from psysafe.runs.store import Entry, Store
+from psysafe.runs.store import Entry, Store, id_hash
 from psysafe.runs.writer import Writer
 
 Ended = Literal["complete", "budget", "interrupted", "fatal", "endpoint_lost"]
@@ -92,6 +94,27 @@ async def execute(
     """
     stop = stop or Stop()
     runner = _Runner(plan, store, budget or Budget(), concurrency, stop, watch)
+    with _rare_collections():
+        return await _execute(plan, store, runner, stop)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Fewer passes of the garbage collector while units are made by the thousand; they leave hardly any cycles.
+
+    Measured: up to a fifth of the processor time of a call.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Execution:
     try:
         for model in plan.models:
             if not await _opened(model, stop):
@@ -133,6 +156,8 @@ class _Runner:
     ) -> None:
         self.plan, self.store, self.budget, self.stop, self.watch = plan, store, budget, stop, watch
         self.finished, self.again = store.done()
+        self.deleted = store.deleted()
+        self.unstored = Account()
         self.progress = Progress(plan.units, resumed=len(self.finished))
         self.prices = {model.name: model.info.price for model in plan.models}
         # Units are let in while their widths sum to less than this: enough to keep every place filled while
@@ -158,7 +183,7 @@ class _Runner:
                 try:
                     for task in self.plan.tasks():
                         key = bytes.fromhex(task.key)
-                        if key in self.finished:
+                        if key in self.finished or self._deleted(task):
                             continue
                         if not await self._admitted(task, writer, self.again.get(key, 0) + 1):
                             break
@@ -168,6 +193,8 @@ class _Runner:
                         running.cancel()
                     await asyncio.gather(*self.tasks, return_exceptions=True)
         finally:
+            if self.unstored.calls:
+                self.store.add_unstored(self.unstored)
             stopper.cancel()
             if clock is not None:
                 clock.cancel()
@@ -204,7 +231,16 @@ class _Runner:
         left = (self.budget.max_calls or 0) - self.budget.calls
         return f"--max-calls {self.budget.max_calls}: {left} left, the next unit may need {task.mechanism.calls}"
 
+    def _deleted(self, task: Task) -> bool:
+        """Whether the unit's conversation was deleted from the run; it counts as dealt with."""
+        if not self.deleted or id_hash(task.subject.conversation.id) not in self.deleted:
+            return False
+        self.progress.resumed += 1
+        return True
+
     async def _judge(self, task: Task, writer: Writer, meter: UnitMeter | None, tries: int) -> None:
+        account = Account()
+        stored = False
         try:
             judgment = await judge_subject(
                 task.subject,
@@ -215,7 +251,9 @@ class _Runner:
                 key=task.key,
                 price=self.prices[task.model.name],
                 meter=meter,
+                account=account,
             )
+            stored = True
             writer.add(Entry(judgment, task.spec, task.subject.conversation, task.position, tries))
             self._watch_endpoint(judgment)
             self.progress.count(judgment)
@@ -232,6 +270,8 @@ class _Runner:
             self.error = self.error or error
             self._end("fatal", repr(error))
         finally:
+            if not stored:
+                self.unstored.merge(account)
             if meter is not None:
                 meter.close()
             self.width -= task.mechanism.width

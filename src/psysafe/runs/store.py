@@ -9,18 +9,20 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import URL, create_engine, delete, event, func, insert, select, text
+from sqlalchemy import URL, create_engine, delete, event, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from psysafe.conversation import Conversation, parse_record
 from psysafe.errors import PsysafeError, UsageError
-from psysafe.judging import TRANSIENT, Judgment
+from psysafe.judging import TRANSIENT, Account, Judgment
+from psysafe.models import Usage
 from psysafe.runs.tables import METADATA, conversations, judgments, meta
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _HEAD = "run.json"
 # All that psysafe puts into the directory of a run, beside the head that makes it one.
 _FILES = (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", "run.lock", f"{_HEAD}.new")
 FORMAT = 1
+_UNSTORED = "unstored"
+_DELETED = "deleted"
 
 
 class StoreError(PsysafeError):
@@ -67,8 +71,13 @@ class Store:
         self._insert_new = dialect.insert(conversations).on_conflict_do_nothing()
 
     @classmethod
-    def create(cls, directory: Path, environment: Mapping[str, str] | None = None) -> Store:
+    def create(
+        cls, directory: Path, environment: Mapping[str, str] | None = None, *, values: Mapping[str, Any] | None = None
+    ) -> Store:
         """A new run in a directory that holds none.
+
+        Args:
+            values: what ``get`` is to find from the first moment on, JSON-ready: a run that can be seen is whole.
 
         Raises:
             UsageError: the directory holds a run or other files, or cannot be written; the database cannot be
@@ -95,6 +104,10 @@ class Store:
                     connection.execute(CreateSchema(head["schema"]))
             engine = engine.execution_options(schema_translate_map={None: head.get("schema")})
             METADATA.create_all(engine)
+            with engine.begin() as connection:
+                connection.execute(delete(meta))  # of one that was killed before it could be seen
+                for name, value in (values or {}).items():
+                    connection.execute(insert(meta).values(name=name, value=orjson.dumps(value).decode()))
             temporary = directory / f"{_HEAD}.new"
             temporary.write_bytes(orjson.dumps(head, option=orjson.OPT_INDENT_2) + b"\n")
             temporary.replace(directory / _HEAD)
@@ -176,6 +189,13 @@ class Store:
         }
         with self._writing() as connection:
             if again:
+                columns = (
+                    judgments.c[name] for name in ("calls", "attempts", "prompt_tokens", "completion_tokens", "cost")
+                )
+                replaced = connection.execute(select(*columns).where(judgments.c.key.in_(again)))
+                for calls, attempts, prompt, completion, cost in replaced:
+                    usage = None if prompt is None or completion is None else Usage(prompt, completion)
+                    self._add_unstored(connection, Account(calls, attempts, usage, cost))
                 connection.execute(delete(judgments).where(judgments.c.key.in_(again)))
             connection.execute(self._insert_new, list(texts.values()))
             connection.execute(insert(judgments), rows)
@@ -191,6 +211,26 @@ class Store:
         with self._writing() as connection:
             connection.execute(delete(meta).where(meta.c.name == name))
             connection.execute(insert(meta).values(name=name, value=orjson.dumps(value).decode()))
+
+    def unstored(self) -> Account:
+        """What was spent on calls that no stored judgment accounts for: units that were cut off, or judged again."""
+        return _account(self.get(_UNSTORED))
+
+    def add_unstored(self, account: Account) -> None:
+        """Keep account of calls whose unit will not be stored."""
+        with self._writing() as connection:
+            self._add_unstored(connection, account)
+
+    def _add_unstored(self, connection: Connection, account: Account) -> None:
+        found = connection.execute(select(meta.c.value).where(meta.c.name == _UNSTORED)).scalar()
+        total = _account(None if found is None else orjson.loads(found))
+        total.merge(account)
+        connection.execute(delete(meta).where(meta.c.name == _UNSTORED))
+        connection.execute(insert(meta).values(name=_UNSTORED, value=orjson.dumps(total).decode()))
+
+    def deleted(self) -> set[str]:
+        """Hashes (``id_hash``) of the conversations that were deleted; a resume leaves them alone."""
+        return set(self.get(_DELETED) or ())
 
     def done(self) -> tuple[set[bytes], dict[bytes, int]]:
         """Keys of units that need no further try, and the tries so far of those that do (transient failures)."""
@@ -214,6 +254,7 @@ class Store:
 
     def judgments(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Each judgment with the record of its conversation, as dicts, in the order of the input."""
+        by_bytes = "C" if self._schema else "BINARY"  # and not by the language of a database
         query = (
             select(judgments.c.record, conversations.c.record)
             .join(conversations, conversations.c.id == judgments.c.conversation)
@@ -221,9 +262,9 @@ class Store:
                 judgments.c.position,
                 judgments.c.conversation,
                 judgments.c.message,
-                judgments.c.model,
-                judgments.c.dimension,
-                judgments.c.mechanism,
+                judgments.c.model.collate(by_bytes),
+                judgments.c.dimension.collate(by_bytes),
+                judgments.c.mechanism.collate(by_bytes),
             )
         )
         with self._reading() as connection:
@@ -245,6 +286,16 @@ class Store:
         with self._writing() as connection:
             found = connection.execute(delete(conversations).where(conversations.c.id == conversation)).rowcount
             gone = connection.execute(delete(judgments).where(judgments.c.conversation == conversation)).rowcount
+            if found:
+                before = connection.execute(select(meta.c.value).where(meta.c.name == _DELETED)).scalar()
+                hashes = [*(orjson.loads(before) if before else ()), id_hash(conversation)]
+                connection.execute(delete(meta).where(meta.c.name == _DELETED))
+                connection.execute(insert(meta).values(name=_DELETED, value=orjson.dumps(hashes).decode()))
+            # How the run ended may repeat what an endpoint said of the text.
+            ended = connection.execute(select(meta.c.value).where(meta.c.name == "state")).scalar()
+            if ended is not None and (state := orjson.loads(ended)):
+                value = orjson.dumps({**state, "detail": None}).decode()
+                connection.execute(update(meta).where(meta.c.name == "state").values(value=value))
         if not self._schema:
             self._forget()
         if not found:
@@ -293,6 +344,18 @@ class Store:
             (self.directory / name).unlink(missing_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.rmdir()
+
+
+def id_hash(conversation: str) -> str:
+    """16 hex digits of a conversation's id: enough to know it again, without keeping it."""
+    return blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _account(data: dict[str, Any] | None) -> Account:
+    if data is None:
+        return Account()
+    usage = Usage(**data["usage"]) if data["usage"] else None
+    return Account(data["calls"], data["attempts"], usage, data["cost"])
 
 
 def _engine(directory: Path, url: str | None) -> Engine:
@@ -344,8 +407,8 @@ def _row(entry: Entry) -> dict[str, Any]:
         "flagged_injection": "injection_suspected" in judgment.flags,
         "calls": judgment.calls,
         "attempts": judgment.attempts,
-        "prompt_tokens": judgment.prompt_tokens,
-        "completion_tokens": judgment.completion_tokens,
+        "prompt_tokens": judgment.usage.prompt_tokens if judgment.usage else None,
+        "completion_tokens": judgment.usage.completion_tokens if judgment.usage else None,
         "cost": judgment.cost,
         "seconds": judgment.seconds,
         "tries": entry.tries,

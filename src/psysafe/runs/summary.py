@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import Integer, cast, func, select
 
-from psysafe.judging import OUTCOMES
+from psysafe.judging import OUTCOMES, Account
+from psysafe.models import Usage
 from psysafe.runs.store import Store
 from psysafe.runs.tables import judgments
 from psysafe.stats import wilson
@@ -55,17 +56,13 @@ class Cell:
 
 @dataclass(slots=True)
 class Summary:
-    """The whole run. Usage and cost are None as soon as one unit's is unknown."""
+    """The whole run. ``spent`` holds the calls of units that were cut off or judged again, too."""
 
     cells: dict[tuple[str, str, str], Cell]  # model, dimension, mechanism
     conversations: int
     outcomes: Counter[str]
     reasons: Counter[str]
-    calls: int
-    attempts: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
+    spent: Account
     seconds: float
 
     @property
@@ -84,7 +81,6 @@ class Summary:
         for (model, dimension, mechanism), cell in self.cells.items():
             by_dimension = models.setdefault(model, {"dimensions": {}})["dimensions"]
             by_dimension.setdefault(dimension, {})[mechanism] = cell.as_dict()
-        usage = {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
         return {
             "run": run,
             "counts": {
@@ -95,10 +91,10 @@ class Summary:
             },
             **({"dimensions": next(iter(models.values()))["dimensions"]} if len(models) == 1 else {}),
             "models": models,
-            "calls": self.calls,
-            "attempts": self.attempts,
-            "usage": usage,
-            "cost": self.cost,
+            "calls": self.spent.calls,
+            "attempts": self.spent.attempts,
+            "usage": None if self.spent.usage is None else asdict(self.spent.usage),
+            "cost": self.spent.cost,
             "seconds": round(self.seconds, 3),
         }
 
@@ -148,16 +144,14 @@ def summarise(store: Store) -> Summary:
     for model, dimension, mechanism, number in flagged:
         cells[model, dimension, mechanism].injection = number
     found, calls, attempts, prompt_tokens, completion_tokens, cost, rows, with_usage, with_cost = totals
-    known = rows == with_usage
+    usage = Usage(int(prompt_tokens or 0), int(completion_tokens or 0)) if rows == with_usage else None
+    spent = Account(int(calls), int(attempts), usage, (cost or 0.0) if rows == with_cost else None)
+    spent.merge(store.unstored())
     return Summary(
-        cells=dict(cells),
+        cells=dict(sorted(cells.items())),
         conversations=found,
         outcomes=outcomes,
         reasons=reasons,
-        calls=int(calls),
-        attempts=int(attempts),
-        prompt_tokens=int(prompt_tokens or 0) if known else None,
-        completion_tokens=int(completion_tokens or 0) if known else None,
-        cost=(cost or 0.0) if rows == with_cost else None,
+        spent=spent,
         seconds=float(store.get("seconds") or 0.0),
     )

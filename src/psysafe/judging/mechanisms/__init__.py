@@ -11,11 +11,6 @@ from psysafe.judging.mechanisms.registry import MECHANISMS, PRESETS, parse_mecha
 from psysafe.judging.mechanisms.single import Single
 from psysafe.judging.mechanisms.vote import MajorityVote
 
-single = Single
-dual = Dual
-debate = Debate
-vote = MajorityVote
-
 __all__ = [
     "MECHANISMS",
     "PRESETS",
@@ -24,10 +19,6 @@ __all__ = [
     "MajorityVote",
     "Mechanism",
     "Single",
-    "debate",
-    "dual",
     "parse_mechanism",
     "parse_mechanisms",
-    "single",
-    "vote",
 ]
