@@ -367,3 +367,12 @@ def test_a_schema_travels_as_it_was_written_keys_in_order() -> None:
             assert (form["json_schema"]["name"], form["json_schema"]["strict"]) == ("verdict", True)
 
     run(scenario())
+
+
+def test_a_parameter_that_is_only_named_in_what_the_endpoint_quotes_is_kept() -> None:
+    said = (
+        "Invalid request. "
+        + "The request was refused by the upstream policy engine. " * 6
+        + "Input: 'seed' `temperature`"
+    )
+    assert named_parameter(said, None) is None

@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psysafe.models import Limits
@@ -452,7 +452,7 @@ def cancel_at_random(draw: random.Random, limits: Limits, call: Callable[[Gate],
         clock.run(scenario())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     draw=st.randoms(use_true_random=False),
     concurrency=st.integers(1, 5),

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psysafe.conversation import Message
@@ -160,6 +160,22 @@ def test_usage_that_is_missing_or_incomplete_is_unknown_and_never_zero(usage: ob
     assert reply_to(completion(usage=usage)).usage is None
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"error": {"code": 429, "message": "upstream is busy"}}, "rate_limited"),
+        ({"error": {"code": 400, "message": "flagged by moderation"}}, "blocked"),
+        ({"error": {"message": "the provider failed"}}, "endpoint_error"),
+        ({"error": "the provider failed"}, "endpoint_error"),
+        ({"choices": [{"message": {"content": "a"}, "finish_reason": "error"}]}, "endpoint_error"),
+    ],
+)
+def test_an_error_inside_a_200_is_the_error_it_names(body: dict[str, Any], kind: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        reply_to(Answer(200, body, {}))
+    assert caught.value.kind == kind
+
+
 def test_what_was_served_is_recorded_once_per_model_and_fingerprint() -> None:
     answers = iter([completion(model="a", system_fingerprint="1"), completion(model="a", system_fingerprint="2")] * 3)
 
@@ -200,7 +216,7 @@ answer_bodies = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(body=answer_bodies | json_values)
 def test_whatever_a_200_holds_becomes_a_reply_or_an_endpoint_error(body: object) -> None:
     model = load_model("http://127.0.0.1:1/v1#m", environment={})

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psysafe.models import ErrorKind, Limits, ModelError, Reply, Usage, retries
@@ -339,7 +339,7 @@ def test_an_unforeseen_exception_gives_the_place_back() -> None:
         clock.run(scenario())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draw=st.randoms(use_true_random=False), concurrency=st.integers(1, 4))
 def test_calls_cancelled_at_any_moment_of_any_attempt_never_leak_a_place(draw: random.Random, concurrency: int) -> None:
     async def scenario() -> None:

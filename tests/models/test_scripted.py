@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psysafe.conversation import Message
@@ -174,7 +174,7 @@ rules:
 """
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(draw=st.randoms(use_true_random=False), concurrency=st.integers(1, 8))
 def test_whatever_the_order_and_the_number_in_flight(
     tmp_path_factory: pytest.TempPathFactory, draw: random.Random, concurrency: int

@@ -75,6 +75,9 @@ _NAMED = (
 )
 
 
+_TELLING = 300
+
+
 def named_parameter(message: str, param: object) -> str | None:
     """Which parameter the body of a 400 complains about, from its ``param`` field or its text."""
     if isinstance(param, str) and param:
@@ -82,7 +85,8 @@ def named_parameter(message: str, param: object) -> str | None:
         for needle, parameter in _NAMED:
             if root == needle:
                 return "json_schema" if parameter == "response_format" and "json_schema" in message else parameter
-    text = message.lower()
+    # Further on, an endpoint may quote what was sent, and that may name anything.
+    text = message[:_TELLING].lower()
     for needle, parameter in _NAMED:
         if (
             f"'{needle}'" in text

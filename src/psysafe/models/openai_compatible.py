@@ -250,11 +250,15 @@ class OpenAICompatible:
         """The reply in a 200 body."""
         try:
             body = orjson.loads(data)
+            if body.get("error") and not body.get("choices"):
+                raise self._error_within(body["error"], data)
             choice = body["choices"][0]
             message = choice["message"]
             content = message.get("content")
             refusal = message.get("refusal")
             finish = _FINISH.get(choice.get("finish_reason"), "stop")
+            if choice.get("finish_reason") == "error":
+                raise self._error_within(choice.get("error"), data)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ModelError(
                 "endpoint_error",
@@ -276,6 +280,12 @@ class OpenAICompatible:
             model=_text(body.get("model")),
             fingerprint=_text(body.get("system_fingerprint")),
         )
+
+    def _error_within(self, error: object, data: bytes) -> ModelError:
+        """The error in a 200 body, as routers send it when the provider behind them fails."""
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        return error_from_response(status, {}, orjson.dumps({"error": error}), self.endpoint.key, self.name)
 
     async def _only_model(self) -> str:
         """The one model that the endpoint serves."""
