@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from psysafe.judging.judgment import OUTCOMES
-from psysafe.models.scripted import Play, Request
 from psysafe.models import Usage
+from psysafe.models.scripted import Play, Request
 from psysafe.runs import Store, summarise
 from tests.runs.support import Judge, carry_out, chat, chats, entry, number, plan, verdict
 
