@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from psysafe.runs import Store, StoreError
-from psysafe.runs.store import STORE_URL_NAME
+from psysafe.runs.database import STORE_URL_NAME
 
 POSTGRES_NAME = "PSYSAFE_TEST_POSTGRES"
 

@@ -17,7 +17,7 @@ from psysafe.judging import Judgment, Mechanism, Scope, parse_mechanism
 from psysafe.models import Limits, ModelInfo, Price, Reply, Sampling, Usage
 from psysafe.models.scripted import Play, Request, ScriptedModel
 from psysafe.runs import EXPORTS, Execution, Plan, Store, execute
-from psysafe.runs.store import Entry
+from psysafe.runs.entry import Entry
 from psysafe.runs.tables import judgments
 from psysafe.taxonomy import load_dimensions
 

@@ -17,7 +17,8 @@ from sqlalchemy.engine import Engine
 from psysafe.errors import UsageError
 from psysafe.judging.judgment import Evidence, Vote
 from psysafe.runs import Store, StoreError
-from psysafe.runs.store import STORE_URL_NAME, Entry
+from psysafe.runs.database import STORE_URL_NAME
+from psysafe.runs.entry import Entry
 from psysafe.runs.tables import conversations, judgments
 from tests.runs.support import Judge, carry_out, chat, chats, column, entry, export, lines, plan, stored
 

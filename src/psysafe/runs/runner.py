@@ -13,8 +13,9 @@ from typing import Literal
 from psysafe.judging import TRANSIENT, Account, Judgment, judge_subject
 from psysafe.models import FATAL_KINDS, ManagedModel, ModelError
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
+from psysafe.runs.entry import Entry, id_hash
 from psysafe.runs.plan import Plan, Task, surroundings
-from psysafe.runs.store import Entry, Store, id_hash
+from psysafe.runs.store import Store
 from psysafe.runs.writer import Writer
 
 Ended = Literal["complete", "budget", "interrupted", "fatal", "endpoint_lost"]

@@ -4,53 +4,35 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import URL, create_engine, delete, event, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from psysafe.conversation import Conversation, parse_record
-from psysafe.errors import PsysafeError, UsageError
-from psysafe.judging import TRANSIENT, Account, Judgment
+from psysafe.errors import UsageError
+from psysafe.judging import TRANSIENT, Account
 from psysafe.models import Usage
+from psysafe.runs.database import DATABASE_FILE, STORE_URL_NAME, StoreError, make_engine, short, stream
+from psysafe.runs.entry import Entry, id_hash, read_account, row
 from psysafe.runs.tables import METADATA, conversations, judgments, meta
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-STORE_URL_NAME = "PSYSAFE_STORE"
-_FILE = "run.sqlite"
 _HEAD = "run.json"
 # All that psysafe puts into the directory of a run, beside the head that makes it one.
-_FILES = (_FILE, f"{_FILE}-wal", f"{_FILE}-shm", "run.lock", f"{_HEAD}.new")
+_FILES = (DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", "run.lock", f"{_HEAD}.new")
 FORMAT = 1
 _UNSTORED = "unstored"
 _DELETED = "deleted"
-
-
-class StoreError(PsysafeError):
-    """The store cannot be read or written any more (a full disk, a lost server)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is written together: a judgment, its conversation and that one's place in the input."""
-
-    judgment: Judgment
-    mechanism: str  # its spec
-    conversation: Conversation
-    position: int
-    tries: int = 1
 
 
 class Store:
@@ -98,7 +80,7 @@ class Store:
                     "other users: name a new or an empty directory with --run"
                 )
             directory.chmod(0o700)  # what people confided lies in it
-            engine = _engine(directory, url)
+            engine = make_engine(directory, url)
             if url:
                 with engine.begin() as connection:
                     connection.execute(CreateSchema(head["schema"]))
@@ -115,7 +97,7 @@ class Store:
             raise UsageError(f"cannot make a run in {directory}: {error.strerror or error}") from error
         except SQLAlchemyError as error:
             raise UsageError(
-                f"cannot make a run in {(url and 'the database of ' + STORE_URL_NAME) or directory}: {_short(error)}"
+                f"cannot make a run in {(url and 'the database of ' + STORE_URL_NAME) or directory}: {short(error)}"
             ) from error
         return cls(directory, engine, head)
 
@@ -141,15 +123,15 @@ class Store:
             url = (os.environ if environment is None else environment).get(STORE_URL_NAME)
             if not url:
                 raise UsageError(f"{directory} is kept in PostgreSQL: set {STORE_URL_NAME} to its URL")
-        elif not (directory / _FILE).exists():
-            raise UsageError(f"{directory} holds no {_FILE}; the run is incomplete")
-        engine = _engine(directory, url).execution_options(schema_translate_map={None: head.get("schema")})
+        elif not (directory / DATABASE_FILE).exists():
+            raise UsageError(f"{directory} holds no {DATABASE_FILE}; the run is incomplete")
+        engine = make_engine(directory, url).execution_options(schema_translate_map={None: head.get("schema")})
         try:
             with engine.connect() as connection:
                 connection.execute(select(func.count()).select_from(meta))
         except SQLAlchemyError as error:
             engine.dispose()
-            raise UsageError(f"{directory}: the store cannot be read: {_short(error)}") from error
+            raise UsageError(f"{directory}: the store cannot be read: {short(error)}") from error
         return cls(directory, engine, head)
 
     def close(self) -> None:
@@ -177,7 +159,7 @@ class Store:
         Raises:
             StoreError: they could not be written; none of them was.
         """
-        rows = [_row(entry) for entry in entries]
+        rows = [row(entry) for entry in entries]
         again = [entry.judgment.key for entry in entries if entry.tries > 1]
         texts = {
             entry.conversation.id: {
@@ -214,7 +196,7 @@ class Store:
 
     def unstored(self) -> Account:
         """What was spent on calls that no stored judgment accounts for: units that were cut off, or judged again."""
-        return _account(self.get(_UNSTORED))
+        return read_account(self.get(_UNSTORED))
 
     def add_unstored(self, account: Account) -> None:
         """Keep account of calls whose unit will not be stored."""
@@ -223,7 +205,7 @@ class Store:
 
     def _add_unstored(self, connection: Connection, account: Account) -> None:
         found = connection.execute(select(meta.c.value).where(meta.c.name == _UNSTORED)).scalar()
-        total = _account(None if found is None else orjson.loads(found))
+        total = read_account(None if found is None else orjson.loads(found))
         total.merge(account)
         connection.execute(delete(meta).where(meta.c.name == _UNSTORED))
         connection.execute(insert(meta).values(name=_UNSTORED, value=orjson.dumps(total).decode()))
@@ -238,7 +220,7 @@ class Store:
         again: dict[bytes, int] = {}
         query = select(judgments.c.key, judgments.c.reason, judgments.c.tries)
         with self._reading() as connection:
-            for key, reason, tries in _stream(connection, query):
+            for key, reason, tries in stream(connection, query):
                 if reason in TRANSIENT:
                     again[bytes.fromhex(key)] = tries
                 else:
@@ -249,7 +231,7 @@ class Store:
         """The stored conversations, in the order of the input."""
         query = select(conversations.c.record).order_by(conversations.c.position, conversations.c.id)
         with self._reading() as connection:
-            for (record,) in _stream(connection, query):
+            for (record,) in stream(connection, query):
                 yield parse_record(orjson.loads(record), file=str(self.directory), line=None, default_id="")
 
     def judgments(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -268,7 +250,7 @@ class Store:
             )
         )
         with self._reading() as connection:
-            for record, conversation in _stream(connection, query):
+            for record, conversation in stream(connection, query):
                 yield orjson.loads(record), orjson.loads(conversation)
 
     def rows(self, query: Any) -> list[Any]:
@@ -320,7 +302,7 @@ class Store:
             with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.directory}: the store cannot be read: {_short(error)}") from error
+            raise StoreError(f"{self.directory}: the store cannot be read: {short(error)}") from error
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -329,7 +311,7 @@ class Store:
             with self._engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.directory}: the store cannot be written: {_short(error)}") from error
+            raise StoreError(f"{self.directory}: the store cannot be written: {short(error)}") from error
 
     def delete(self) -> None:
         """Remove the whole run: its files, or its schema.
@@ -344,78 +326,3 @@ class Store:
             (self.directory / name).unlink(missing_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.rmdir()
-
-
-def id_hash(conversation: str) -> str:
-    """16 hex digits of a conversation's id: enough to know it again, without keeping it."""
-    return blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _account(data: dict[str, Any] | None) -> Account:
-    if data is None:
-        return Account()
-    usage = Usage(**data["usage"]) if data["usage"] else None
-    return Account(data["calls"], data["attempts"], usage, data["cost"])
-
-
-def _engine(directory: Path, url: str | None) -> Engine:
-    if url:
-        address = re.sub(r"^postgres(?:ql)?(?:\+psycopg)?://", "postgresql+psycopg://", url)
-        if not address.startswith("postgresql+psycopg://"):
-            raise UsageError(f"{STORE_URL_NAME}: expected a URL that begins with postgresql://")
-        try:
-            return create_engine(address, hide_parameters=True)
-        except ModuleNotFoundError:
-            raise UsageError("PostgreSQL needs an extra: pip install 'psysafe[postgres]'") from None
-        except (ValueError, SQLAlchemyError):
-            # without what they say: it may quote the password
-            raise UsageError(
-                f"{STORE_URL_NAME}: not a URL that can be read; expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-            ) from None
-    # Parameters are hidden, since errors and tracebacks would show what people confided.
-    engine = create_engine(URL.create("sqlite", database=str(directory / _FILE)), hide_parameters=True)
-
-    @event.listens_for(engine, "connect")
-    def _(connection: Any, _record: Any) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA busy_timeout=10000")
-
-    return engine
-
-
-def _stream(connection: Connection, query: Any) -> Iterator[Any]:
-    yield from connection.execution_options(stream_results=True, yield_per=500).execute(query)
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    judgment = entry.judgment
-    return {
-        "key": judgment.key,
-        "conversation": judgment.conversation,
-        "position": entry.position,
-        "message": judgment.message,
-        "dimension": judgment.dimension,
-        "mechanism": entry.mechanism,
-        "model": judgment.model,
-        "outcome": judgment.outcome,
-        "reason": judgment.reason,
-        "score": judgment.score,
-        "harmful": judgment.harmful,
-        "curtailed": "curtailed" in judgment.flags,
-        "flagged_injection": "injection_suspected" in judgment.flags,
-        "calls": judgment.calls,
-        "attempts": judgment.attempts,
-        "prompt_tokens": judgment.usage.prompt_tokens if judgment.usage else None,
-        "completion_tokens": judgment.usage.completion_tokens if judgment.usage else None,
-        "cost": judgment.cost,
-        "seconds": judgment.seconds,
-        "tries": entry.tries,
-        "record": orjson.dumps(judgment),
-    }
-
-
-def _short(error: SQLAlchemyError) -> str:
-    """The database's own words, on one line, without the statement and its texts."""
-    return " ".join(str(getattr(error, "orig", None) or type(error).__name__).split())[:300]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from psysafe.runs.store import Entry, Store
+from psysafe.runs.entry import Entry
+from psysafe.runs.store import Store
 
 MOST = 100
 LONGEST = 0.25
