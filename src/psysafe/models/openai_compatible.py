@@ -14,21 +14,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from psysafe.conversation import Message
-from psysafe.models.base import ModelError, ModelInfo, Price, Reply, ReplyFinish, Sampling, Usage
+from psysafe.models.base import ModelError, ModelInfo, Price, Reply, Sampling, Schema
 from psysafe.models.capabilities import Capabilities
+from psysafe.models.chat_completion import ErrorInside, read_completion
 from psysafe.models.http_errors import error_from_response, scrub
 from psysafe.models.limits import Gate, Limits
 from psysafe.models.retries import call_with_retries
 
 if TYPE_CHECKING:
     import aiohttp
-
-_FINISH: dict[str | None, ReplyFinish] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-    "refusal": "refusal",
-}
 
 # Tokens of a text, roughly and rather too many than too few; only for reservations and estimates.
 _CHARACTERS_PER_TOKEN = 3
@@ -249,43 +243,17 @@ class OpenAICompatible:
     def _read(self, data: bytes, latency: float) -> Reply:
         """The reply in a 200 body."""
         try:
-            body = orjson.loads(data)
-            if body.get("error") and not body.get("choices"):
-                raise self._error_within(body["error"], data)
-            choice = body["choices"][0]
-            message = choice["message"]
-            content = message.get("content")
-            refusal = message.get("refusal")
-            finish = _FINISH.get(choice.get("finish_reason"), "stop")
-            if choice.get("finish_reason") == "error":
-                raise self._error_within(choice.get("error"), data)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            return read_completion(data, latency)
+        except ErrorInside as inside:
+            body = orjson.dumps({"error": inside.error})
+            raise error_from_response(inside.status, {}, body, self.endpoint.key, self.name) from None
+        except ValueError as error:
             raise ModelError(
                 "endpoint_error",
                 f"{self.endpoint.host} answered 200 with something that is not a chat completion "
                 f"(expected choices[0].message.content); is {self.endpoint.base_url!r} the right base URL?",
                 retryable=True,
             ) from error
-        if isinstance(content, list):  # some servers answer in parts
-            texts = [part.get("text") for part in content if isinstance(part, dict)]
-            content = "".join(text for text in texts if isinstance(text, str))
-        if not content and isinstance(refusal, str) and refusal:
-            content, finish = refusal, "refusal"
-        return Reply(
-            text=content if isinstance(content, str) else "",
-            finish=finish,
-            usage=_usage(body.get("usage")),
-            latency=latency,
-            logprobs=_logprobs(choice.get("logprobs")),
-            model=_text(body.get("model")),
-            fingerprint=_text(body.get("system_fingerprint")),
-        )
-
-    def _error_within(self, error: object, data: bytes) -> ModelError:
-        """The error in a 200 body, as routers send it when the provider behind them fails."""
-        code = error.get("code") if isinstance(error, dict) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else 502
-        return error_from_response(status, {}, orjson.dumps({"error": error}), self.endpoint.key, self.name)
 
     async def _only_model(self) -> str:
         """The one model that the endpoint serves."""
@@ -349,36 +317,14 @@ class OpenAICompatible:
         await call_with_retries(attempt, quick, 0)
 
 
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(prompt, int) or not isinstance(completion, int) or prompt < 0 or completion < 0:
-        return None
-    return Usage(prompt, completion)
-
-
-def _logprobs(logprobs: object) -> list[dict[str, Any]] | None:
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
-        return None
-    return tokens
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _probe_schema() -> Any:
-    from psysafe.models.base import Schema
-
-    schema = {
-        "type": "object",
-        "properties": {"ok": {"type": "boolean"}},
-        "required": ["ok"],
-        "additionalProperties": False,
-    }
-    return Schema("probe", orjson.dumps(schema))
-
-
-_PROBE_SCHEMA = _probe_schema()
+_PROBE_SCHEMA = Schema(
+    "probe",
+    orjson.dumps(
+        {
+            "type": "object",
+            "properties": {"ok": {"type": "boolean"}},
+            "required": ["ok"],
+            "additionalProperties": False,
+        }
+    ),
+)
