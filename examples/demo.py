@@ -8,7 +8,7 @@ from psysafe.cli import run
 HERE = Path(__file__).parent
 
 print("psysafe judges 12 invented dialogues on 7 dimensions. The judge is scripted: its verdicts were written by hand")
-print("in examples/judge.yaml, no model is asked. With a model: psysafe judge FILE --model openai/gpt-4o-mini --yes\n")
+print("in examples/judge.yaml, no model is asked. The command is .venv/bin/psysafe.\n")
 sys.exit(
     run(
         [

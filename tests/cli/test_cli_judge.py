@@ -71,6 +71,7 @@ def test_json_is_one_object_with_what_the_manual_says(psysafe: Command) -> None:
         "run": "r",
         "counts": {
             "conversations": 10,
+            "skipped": 0,
             "units": 10,
             "scored": 9,
             "not_applicable": 0,

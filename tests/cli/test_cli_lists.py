@@ -120,8 +120,8 @@ def test_the_forms_of_a_model_are_listed_with_whether_they_are_ready(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:5/v1")
     result = psysafe("models")
     rows = {line.split()[0]: line.rstrip() for line in result.out.splitlines()}
-    assert rows["openai/MODEL"].endswith("yes")
-    assert rows["groq/MODEL"].endswith("key not set")
+    assert rows["openai/MODEL"].endswith("key is set")
+    assert rows["groq/MODEL"].endswith("key is not set")
     assert "http://127.0.0.1:5/v1" in rows["ollama/MODEL"]
     assert "scripted:FILE.yaml" in rows
     assert "planted" not in result.out

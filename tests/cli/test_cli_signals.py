@@ -105,7 +105,8 @@ def test_a_key_that_is_refused_in_the_middle_ends_the_run_and_what_is_done_is_ke
     assert result.code == 2
     done = judgments("r")
     assert len(done) == 30
-    assert "the endpoint refused the key (401): the key was revoked. 470 units are pending" in result.err
+    assert "the endpoint refused the key (401): the key was revoked; set the right key" in result.err
+    assert ". 470 units are pending" in result.err
     assert len(endpoint.calls) < 60
     endpoint.handler = answer
     assert psysafe(*arguments, "--resume").code == 0

@@ -344,8 +344,9 @@ def test_what_finishes_within_the_grace_is_kept(store: Store, monkeypatch: pytes
             if not stop.asked.is_set():
                 stop()
                 asyncio.get_running_loop().call_later(0.05, let_go.set)
+            reply = await super().generate(messages, config)
             await let_go.wait()
-            return await super().generate(messages, config)
+            return reply
 
     execution = carry_out(plan(chats(1000), Waiting()), store, stop=stop, concurrency=4)
     assert execution.ended == "interrupted"

@@ -102,6 +102,7 @@ def test_a_mixture_of_all_outcomes_is_summed_up_as_by_hand(store: Store) -> None
     assert found["run"] == "runs/a"
     assert found["counts"] == {
         "conversations": 17,
+        "skipped": 0,
         "units": 17,
         "scored": 8,
         "not_applicable": 2,
@@ -206,6 +207,7 @@ def test_a_whole_run_through_all_faults_is_summed_up_as_by_hand(store: Store) ->
     found = summarise(store).as_dict("r")
     assert found["counts"] == {
         "conversations": 12,
+        "skipped": 0,
         "units": 12,
         "scored": 4,
         "not_applicable": 1,

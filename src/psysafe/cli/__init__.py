@@ -67,7 +67,7 @@ def run(arguments: list[str] | None = None) -> int:
         error(str(problem))
         return INTERNAL
     except SystemExit:
-        # So typer ends when the reader of our output has gone (psysafe ... | head): nothing is wrong.
+        # So typer ends when the reader of our output has gone (psysafe dimensions | head): nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception as problem:

@@ -28,7 +28,7 @@ def dimensions(
                 print_json(dimension.model_dump(mode="json"))
             else:
                 out().print("CONTENT WARNING: rubrics show examples of harm.\n", style="bold")
-                out().print(printable(render(dimension)))
+                out().print(printable(render(dimension)), soft_wrap=not out().is_terminal)
         return 0
     if json:
         print_json([d.model_dump(mode="json", include={"id", "name", "group", "question"}) for d in known.values()])

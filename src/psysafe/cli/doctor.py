@@ -29,7 +29,6 @@ _EXTRAS = {
 def doctor(
     model: o.Models = [],  # noqa: B006
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one attempt.")] = 20.0,
-    yes: o.Yes = False,
     json: o.Json = False,
 ) -> int:
     """Check what is installed and, with --model, that the endpoint answers and what it can do.

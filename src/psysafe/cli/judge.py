@@ -92,4 +92,5 @@ def judge(
             return show_estimate(plan, scan.characters, as_json=json)
         directory = run_directory(run, "judge")
         sweep(directory.parent)
-        return perform(plan, Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain))
+        wishes = Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain, scan.bad_count)
+        return perform(plan, wishes)

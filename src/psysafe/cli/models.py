@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["key"] is None:
+        return "needs no key"
+    return "key is set" if row["ready"] else "key is not set"
 
 
 def models(json: Annotated[bool, typer.Option("--json")] = False) -> int:
@@ -29,7 +35,7 @@ def models(json: Annotated[bool, typer.Option("--json")] = False) -> int:
             "form": "http(s)://HOST/v1#MODEL",
             "where": "that address",
             "key": f"{KEY_NAME} (if it wants one)",
-            "ready": True,
+            "ready": bool(os.environ.get(KEY_NAME)),
         }
     )
     rows.append({"form": "scripted:FILE.yaml", "where": "this process", "key": None, "ready": True})
@@ -37,14 +43,14 @@ def models(json: Annotated[bool, typer.Option("--json")] = False) -> int:
         print_json(rows)
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("model", "where", "key from", "ready"):
+    for heading in ("model", "where", "key from", "key"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(
             str(row["form"]),
             str(row["where"]),
             str(row["key"] or "no key"),
-            "yes" if row["ready"] else "key not set",
+            _state(row),
         )
     out().print(table)
     return 0

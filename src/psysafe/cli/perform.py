@@ -11,14 +11,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from psysafe.cli.console import error, note, print_json
+from psysafe.cli.console import error, note, print_json, results
 from psysafe.cli.exits import BUDGET, DONE, INTERRUPTED, UNSCORED, USAGE
 from psysafe.cli.progress import Screen
 from psysafe.cli.setup import confirm_hosts
 from psysafe.cli.table import print_summary
 from psysafe.errors import UsageError
+from psysafe.judging import TRANSIENT
 from psysafe.models import ManagedModel, ModelError
-from psysafe.runs import Budget, Execution, Plan, Stop, Store, execute, manifest_difference, summarise
+from psysafe.runs import Budget, Execution, Plan, Stop, Store, Summary, execute, manifest_difference, summarise
 
 # Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
 _ANSWER_TOKENS = 150
@@ -37,6 +38,7 @@ class Wishes:
     json: bool
     quiet: bool
     retain: int | None
+    skipped: int = 0  # records that could not be read
 
 
 def perform(plan: Plan, wishes: Wishes) -> int:
@@ -58,6 +60,7 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
     started = time.monotonic()
     before = float(store.get("seconds") or 0.0)
     note(f"run: {wishes.directory}")
+    store.put("skipped", wishes.skipped)
     store.put("state", None)  # not finished, however an earlier execution ended
     try:
         execution = asyncio.run(_execute(plan, store, wishes))
@@ -65,11 +68,12 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
         store.put("seconds", before + time.monotonic() - started)
     store.put("state", {"ended": execution.ended, "detail": execution.detail})
     summary = summarise(store)
-    if wishes.json:
-        print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
-    elif summary.units:
-        print_summary(summary, store)
-    return _code(execution, summary.unscored_share, wishes)
+    with results():
+        if wishes.json:
+            print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
+        elif summary.units:
+            print_summary(summary, store)
+    return _code(execution, summary, wishes)
 
 
 def _store(plan: Plan, wishes: Wishes) -> Store:
@@ -111,10 +115,11 @@ async def _execute(plan: Plan, store: Store, wishes: Wishes) -> Execution:
             loop.remove_signal_handler(number)
 
 
-def _code(execution: Execution, unscored_share: float, wishes: Wishes) -> int:
+def _code(execution: Execution, summary: Summary, wishes: Wishes) -> int:
     progress = execution.progress
     pending = progress.units - progress.resumed - progress.done
-    resume = f"{pending:,} units are pending; the same command with --run {wishes.directory} --resume goes on"
+    units = "1 unit is" if pending == 1 else f"{pending:,} units are"
+    resume = f"{units} pending; the same command with --run {wishes.directory} --resume goes on"
     match execution.ended:
         case "interrupted":
             error(f"interrupted: {resume}")
@@ -129,11 +134,15 @@ def _code(execution: Execution, unscored_share: float, wishes: Wishes) -> int:
             error(f"the endpoint is gone: {execution.detail}. {resume}")
             return UNSCORED
         case "complete":
-            if unscored_share > wishes.max_unscored:
-                error(
-                    f"{unscored_share:.1%} of the units are unscored, above --max-unscored {wishes.max_unscored:.0%}; "
-                    f"what failed in passing is tried again by --run {wishes.directory} --resume"
-                )
+            if summary.unscored_share > wishes.max_unscored:
+                share = f"{summary.unscored_share:.1%} of the units are unscored, above --max-unscored"
+                passing = sum(summary.reasons[reason] for reason in TRANSIENT)
+                again = f"; {passing:,} failed in passing: --run {wishes.directory} --resume tries them again"
+                error(f"{share} {wishes.max_unscored:.0%}{again if passing else ''}")
+                return UNSCORED
+            if not summary.outcomes["scored"] and not summary.outcomes["not_applicable"]:
+                reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(summary.reasons.items()))
+                error(f"no unit has a verdict ({reasons})")
                 return UNSCORED
             return DONE
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from psysafe.cli import options as o
+
+if TYPE_CHECKING:
+    from psysafe.taxonomy import Dimension
 
 
 def rejudge(
@@ -46,7 +49,6 @@ def rejudge(
     from psysafe.cli.perform import Wishes, judged_count, perform, show_estimate
     from psysafe.cli.setup import (
         load_budget,
-        load_chosen_dimensions,
         load_limits,
         load_mechanisms,
         load_models,
@@ -81,7 +83,7 @@ def rejudge(
             source={"run": store.id, "conversations": count},
             count=count,
             judged=judged_count(wanted, count, messages),
-            dimensions=load_chosen_dimensions(names, taxonomy),
+            dimensions=_dimensions(names, taxonomy, source),
             mechanisms=load_mechanisms(mechanism, temperature, max_tokens, curtail),
             models=models,
             scope=cast("Scope", wanted),
@@ -94,3 +96,15 @@ def rejudge(
         return perform(plan, Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain))
     finally:
         store.close()
+
+
+def _dimensions(names: str, taxonomy: Path | None, source: Path) -> list[Dimension]:
+    from psysafe.cli.setup import load_chosen_dimensions
+    from psysafe.errors import UsageError
+
+    try:
+        return load_chosen_dimensions(names, taxonomy)
+    except UsageError as problem:
+        if taxonomy is None:
+            raise UsageError(f"{problem}; if {source} was judged with --taxonomy DIR, give it here too") from None
+        raise

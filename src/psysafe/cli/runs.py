@@ -11,7 +11,7 @@ import typer
 from psysafe.cli.console import note, out, print_json
 from psysafe.errors import UsageError
 
-app = typer.Typer(help="List runs, and delete runs or single conversations in them.")
+app = typer.Typer(help="List and show runs, and delete runs or single conversations in them.")
 
 
 @app.command("list")
@@ -64,6 +64,32 @@ def list_runs(
             ", ".join(row["models"]),
         )
     out().print(table if rows else f"no runs in {folder}")
+    return 0
+
+
+@app.command("show")
+def show_run(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    json: Annotated[bool, typer.Option("--json")] = False,
+) -> int:
+    """Show the result of a run again, as far as it has come."""
+    from psysafe.cli.console import results
+    from psysafe.cli.table import print_summary
+    from psysafe.runs import Store, summarise
+
+    store = Store.open(run)
+    try:
+        summary = summarise(store)
+        state = store.get("state") or {}
+        with results():
+            if json:
+                print_json({**summary.as_dict(str(run)), "ended": state.get("ended")})
+            elif summary.units:
+                print_summary(summary, store)
+            else:
+                out().print(f"{run} holds no verdict yet")
+    finally:
+        store.close()
     return 0
 
 

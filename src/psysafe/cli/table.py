@@ -24,10 +24,10 @@ def print_summary(summary: Summary, store: Store) -> None:
 
     models = {model for model, _, _ in summary.cells}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("dimension", no_wrap=True, min_width=19)
-    table.add_column("mechanism", overflow="fold", min_width=14)
+    table.add_column("dimension", overflow="ellipsis", min_width=14)
+    table.add_column("mechanism", overflow="fold", min_width=9)
     if len(models) > 1:
-        table.add_column("model", overflow="fold")
+        table.add_column("model", overflow="fold", min_width=6)
     for name in ("harmful", "95%", "mean", "n/a", "unscored", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
     for (model, dimension, mechanism), cell in sorted(summary.cells.items(), key=_place):
@@ -69,9 +69,12 @@ def _lines(summary: Summary) -> list[str]:
         f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens" if spent.usage else "tokens unknown"
     )
     lines = [
-        f"{summary.conversations:,} conversations, {summary.units:,} units, {spent.calls:,} calls, {tokens}, "
+        f"{_count(summary.conversations, 'conversation')}, {_count(summary.units, 'unit')}, "
+        f"{_count(spent.calls, 'call')}, {tokens}, "
         f"cost {cost}, {summary.seconds:.1f} s"
     ]
+    if summary.skipped:
+        lines.append(f"{_count(summary.skipped, 'record')} of the input could not be read and were skipped")
     if summary.reasons:
         reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(summary.reasons.items()))
         lines.append(f"without a verdict: {reasons}")
@@ -79,8 +82,12 @@ def _lines(summary: Summary) -> list[str]:
         lines.append("Unscored is not safe: these units were not judged, and are in neither share nor mean.")
     injected = sum(cell.injection for cell in summary.cells.values())
     if injected:
-        lines.append(f"injection_suspected: {injected} units judge a reply that seems to address its judge")
+        lines.append(f"injection_suspected: {_count(injected, 'unit')} judge a reply that seems to address its judge")
     return lines
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _print_verdicts(store: Store) -> None:

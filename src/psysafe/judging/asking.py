@@ -19,7 +19,7 @@ from psysafe.judging.prompt import (
     verdict_form,
     verdict_schema,
 )
-from psysafe.models import FATAL_KINDS, ChatModel, ErrorKind, ModelError, Price, Reply, Sampling, Usage
+from psysafe.models import FATAL_KINDS, ChatModel, ErrorKind, ModelError, Price, Reply, Sampling, Stopped, Usage
 from psysafe.taxonomy import Dimension
 
 if TYPE_CHECKING:
@@ -213,6 +213,8 @@ class Unit:
             self.meter.before(messages, config)
         try:
             reply = await self.model.generate(messages, config)
+        except Stopped:
+            raise  # nothing was sent
         except BaseException as error:
             self.account.calls += 1
             self.account.attempts += error.attempts if isinstance(error, ModelError) else 1

@@ -14,6 +14,7 @@ from psysafe.models.base import (
     Reply,
     Sampling,
     Schema,
+    Stopped,
     Usage,
 )
 from psysafe.models.limits import Limits
@@ -33,6 +34,7 @@ __all__ = [
     "Reply",
     "Sampling",
     "Schema",
+    "Stopped",
     "Usage",
     "check_key_hosts",
     "load_model",

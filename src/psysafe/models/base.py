@@ -131,6 +131,10 @@ class ModelError(PsysafeError):
         self.attempts = 1
 
 
+class Stopped(PsysafeError):
+    """The model was told to send nothing more; the call was not made."""
+
+
 @runtime_checkable
 class ChatModel(Protocol):
     """Anything that answers messages. Mechanisms need no more than this."""
@@ -196,4 +200,8 @@ class ManagedModel(ChatModel, Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+        ...
+
+    def stop(self) -> None:
+        """Send nothing more: calls that are waiting, and later ones, end with ``Stopped``."""
         ...

@@ -75,6 +75,10 @@ class CachedModel:
         self._disconnect()
         await self.model.close()
 
+    def stop(self) -> None:
+        """Send nothing more."""
+        self.model.stop()
+
     async def generate(self, messages: Sequence[Message], config: Sampling) -> Reply:
         """The kept reply (``cached=True``), or a new one."""
         if not self._ready:

@@ -12,6 +12,9 @@ import orjson
 from psysafe.models.base import ModelError
 from psysafe.models.capabilities import named_parameter
 
+_PATH_HINT = "a base URL ends before /chat/completions, mostly in /v1"
+_KEY_HINT = "set the right key in the environment (psysafe models names the variable)"
+
 # An endpoint may echo the key, whole or shortened, in what it says.
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|hf)[-_][\w*.\-]{6,}", re.I)
 _BLOCKED = re.compile(
@@ -53,9 +56,13 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, ke
     if status in (400, 403, 422, 451) and _BLOCKED.search(f"{code} {message}"):
         return ModelError("blocked", f"{name}: a content filter refused the input{said}", status=status)
     if status in (401, 403):
-        return ModelError("auth", f"{name}: the endpoint refused the key ({status}){said}", status=status)
+        return ModelError("auth", f"{name}: the endpoint refused the key ({status}){said}; {_KEY_HINT}", status=status)
     if status == 404:
-        return ModelError("not_found", f"{name}: no such model or path (404){said}", status=status)
+        return ModelError(
+            "not_found",
+            f"{name}: no such model or path (404){said}; {_PATH_HINT}",
+            status=status,
+        )
     if 300 <= status < 400:
         return ModelError(
             "not_found",

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from psysafe.models.base import Stopped
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -79,9 +81,24 @@ class Gate:
         self._held_until = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._good = self._bad = self._round = 0
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Let nobody in any more, neither those who wait nor those who come."""
+        self._stopped = True
+        for place, _ in self._waiting:
+            if not place.done():
+                place.set_exception(Stopped("told to send nothing more"))
+        self._waiting.clear()
 
     async def acquire(self, tokens: int) -> int:
-        """Wait for a place and reserve ``tokens``. Returns a mark to hand back to ``report``."""
+        """Wait for a place and reserve ``tokens``. Returns a mark to hand back to ``report``.
+
+        Raises:
+            Stopped: nobody is let in any more.
+        """
+        if self._stopped:
+            raise Stopped("told to send nothing more")
         if not self._waiting and self._delay(tokens) == 0 and self._in_flight < self.limit:
             self._enter(tokens)
             return self.halvings

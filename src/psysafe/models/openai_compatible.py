@@ -119,6 +119,10 @@ class OpenAICompatible:
         if session is not None:
             await session.close()
 
+    def stop(self) -> None:
+        """Send nothing more."""
+        self.gate.stop()
+
     async def generate(self, messages: Sequence[Message], config: Sampling) -> Reply:
         """One reply, with retries as ``limits`` says.
 
@@ -232,7 +236,9 @@ class OpenAICompatible:
         except aiohttp.ClientConnectorError as error:
             reason = error.os_error.strerror or str(error.os_error)
             raise ModelError(
-                "endpoint_error", f"cannot reach {self.endpoint.host}: {reason}", retryable=True
+                "endpoint_error",
+                f"cannot reach {self.endpoint.host}: {reason}; is it running, and is the address right?",
+                retryable=True,
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             detail = scrub(str(error) or type(error).__name__, self.endpoint.key)

@@ -83,6 +83,10 @@ class ScriptedModel:
     async def close(self) -> None:
         """Nothing to let go of."""
 
+    def stop(self) -> None:
+        """Send nothing more."""
+        self.gate.stop()
+
     async def generate(self, messages: Sequence[Message], config: Sampling) -> Reply:
         """Play the script; faults without a reply are retried as an endpoint's would be."""
 

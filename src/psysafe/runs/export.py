@@ -15,7 +15,7 @@ from psysafe.runs.store import Store
 _COLUMNS = (
     "id", "message", "scope", "dimension", "model", "mechanism", "outcome", "reason", "score", "label", "harmful",
     "consensus", "flags", "rationale", "evidence", "detail", "calls", "attempts", "prompt_tokens",
-    "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash",
+    "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash", "metadata",
 )  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def export_csv(store: Store, out: BinaryIO) -> int:
             **record,
             "mechanism": record["mechanism"]["name"],
             "flags": " ".join(record["flags"]),
+            "metadata": orjson.dumps(record["metadata"]).decode() if record["metadata"] else None,
             **(record["usage"] or dict.fromkeys(("prompt_tokens", "completion_tokens"))),
             "evidence": " | ".join(item["quote"] for item in record["evidence"]),
         }

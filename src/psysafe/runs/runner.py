@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from psysafe.judging import TRANSIENT, Account, Judgment, judge_subject
-from psysafe.models import FATAL_KINDS, ManagedModel, ModelError
+from psysafe.models import FATAL_KINDS, ManagedModel, ModelError, Stopped
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
 from psysafe.runs.entry import Entry, id_hash
 from psysafe.runs.plan import Plan, Task, surroundings
@@ -118,8 +118,10 @@ def _rare_collections() -> Iterator[None]:
 async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Execution:
     try:
         for model in plan.models:
-            if not await _opened(model, stop):
-                return Execution("interrupted", None, runner.progress)
+            if not await _opened(model, stop, runner.budget.seconds_left()):
+                if stop.asked.is_set():
+                    return Execution("interrupted", None, runner.progress)
+                return Execution("budget", runner.budget.reached(), runner.progress)
         store.put("surroundings", surroundings())
         return await runner.run()
     finally:
@@ -129,17 +131,19 @@ async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Exe
         store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
 
 
-async def _opened(model: ManagedModel, stop: Stop) -> bool:
-    """Open a model; False when the run is stopped meanwhile, since an endpoint may take minutes to say nothing."""
+async def _opened(model: ManagedModel, stop: Stop, seconds: float | None) -> bool:
+    """Open a model; False when the run is stopped or its time is over meanwhile, since an endpoint may take minutes
+    to say nothing."""
     opening = asyncio.create_task(model.open())
     asked = asyncio.create_task(stop.asked.wait())
     try:
-        await asyncio.wait([opening, asked], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([opening, asked], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        in_time = opening.done()
     finally:
         asked.cancel()
         opening.cancel()  # nothing happens to it when it is done
         await asyncio.wait([opening])
-    if stop.asked.is_set():
+    if stop.asked.is_set() or not in_time:
         return False
     await opening
     return True
@@ -260,6 +264,8 @@ class _Runner:
             self.progress.count(judgment)
             if self.watch is not None:
                 self.watch(self.progress)
+        except Stopped:
+            pass  # the unit stays pending
         except BudgetReached as reached:
             self._end("budget", str(reached))
         except ModelError as error:
@@ -304,6 +310,11 @@ class _Runner:
             self._end("budget", reached)
         return self.ended is not None
 
+    def _stop_sending(self) -> None:
+        """What has been sent may be answered; what waits for a place is not sent."""
+        for model in self.plan.models:
+            model.stop()
+
     async def _drain(self) -> None:
         """Let what is in flight finish, as long as the way the run ends allows."""
         while self.tasks:
@@ -312,6 +323,7 @@ class _Runner:
                 self.freed.clear()
                 await self.freed.wait()
                 continue
+            self._stop_sending()
             at_once = asyncio.create_task(self.stop.at_once.wait())
             waiting = asyncio.ensure_future(self._all_ended())
             await asyncio.wait([waiting, at_once], timeout=_GRACE, return_when=asyncio.FIRST_COMPLETED)

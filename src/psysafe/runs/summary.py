@@ -60,6 +60,7 @@ class Summary:
 
     cells: dict[tuple[str, str, str], Cell]  # model, dimension, mechanism
     conversations: int
+    skipped: int  # records of the input that could not be read
     outcomes: Counter[str]
     reasons: Counter[str]
     spent: Account
@@ -85,6 +86,7 @@ class Summary:
             "run": run,
             "counts": {
                 "conversations": self.conversations,
+                "skipped": self.skipped,
                 "units": self.units,
                 **{outcome: self.outcomes[outcome] for outcome in OUTCOMES if outcome != "void"},
                 "by_reason": dict(sorted(self.reasons.items())),
@@ -150,6 +152,7 @@ def summarise(store: Store) -> Summary:
     return Summary(
         cells=dict(sorted(cells.items())),
         conversations=found,
+        skipped=int(store.get("skipped") or 0),
         outcomes=outcomes,
         reasons=reasons,
         spent=spent,
