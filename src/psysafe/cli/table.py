@@ -22,18 +22,22 @@ def print_summary(summary: Summary, store: Store) -> None:
     """Per dimension and mechanism: harmful share with interval, mean, outcomes; then some verdicts."""
     from rich.table import Table
 
-    models = {model for model, _, _ in summary.cells}
+    # Several models are numbered: their names would leave no room for the counts.
+    models = sorted({model for model, _, _ in summary.cells})
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("dimension", overflow="ellipsis", min_width=14)
     table.add_column("mechanism", overflow="fold", min_width=9)
     if len(models) > 1:
-        table.add_column("model", overflow="fold", min_width=6)
+        table.add_column("model", justify="right", no_wrap=True)
     for name in ("harmful", "95%", "mean", "n/a", "unscored", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
     for (model, dimension, mechanism), cell in sorted(summary.cells.items(), key=_place):
-        table.add_row(dimension, mechanism, *([model] if len(models) > 1 else []), *_row(cell))
+        table.add_row(dimension, mechanism, *([str(models.index(model) + 1)] if len(models) > 1 else []), *_row(cell))
     out().print(table)
     out().print()
+    if len(models) > 1:
+        for number, model in enumerate(models, 1):
+            out().print(f"model {number}: {printable(model)}")
     out().print("\n".join(_lines(summary)))
     _print_verdicts(store)
 
