@@ -1,5 +1,6 @@
 """Where conversations come from: files by suffix, standard input, pipes; and what cannot be opened."""
 
+import hashlib
 import io
 import os
 import threading
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from psysafe.conversation import BadInput, Inputs, read_conversations
-from psysafe.conversation.formats import sniff
+from psysafe.conversation.formats import Format, sniff
 from psysafe.conversation.labels import labels
 from psysafe.errors import InputError
 
@@ -113,12 +114,33 @@ def test_errors_of_standard_input_name_it(monkeypatch: pytest.MonkeyPatch) -> No
         read_conversations("-")
 
 
-def test_a_pipe_is_kept_like_standard_input(tmp_path: Path) -> None:
+# below and above what a file object buffers before it writes
+@pytest.mark.parametrize("size", [1, 300_000])
+@pytest.mark.parametrize(
+    "format,text",
+    [
+        ("jsonl", '{"response": "%s"}\n'),
+        ("json", '[{"response": "%s"}]'),
+        ("transcript", "AI: %s"),
+    ],
+)
+def test_standard_input_of_a_named_format_is_all_there_when_it_is_checked(
+    monkeypatch: pytest.MonkeyPatch, format: Format, text: str, size: int
+) -> None:
+    data = (text % ("x" * size)).encode()
+    monkeypatch.setattr("sys.stdin", _Stdin(data))
+    with Inputs(["-"], format=format) as inputs:
+        assert inputs.scan().digests == {"-": hashlib.sha256(data).hexdigest()}
+        assert [len(c.messages[-1].content) for c in inputs] == [size]
+
+
+@pytest.mark.parametrize("format", [None, "jsonl"])
+def test_a_pipe_is_kept_like_standard_input(tmp_path: Path, format: Format | None) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(RECORD,))
     writer.start()
-    with Inputs([pipe]) as inputs:
+    with Inputs([pipe], format=format) as inputs:
         assert [c.id for c in inputs] == [c.id for c in inputs] == ["x"]
     writer.join()
 

@@ -35,16 +35,55 @@ def test_labels_open_messages_and_other_lines_continue_them() -> None:
     assert good(text) == [[("user", "I feel\nalone\n\n  a lot"), ("assistant", "I am here.")]]
 
 
-@pytest.mark.parametrize("label", ["User", "CLIENT", "patient", "Human", "Caller", " User", "User "])
+@pytest.mark.parametrize("label", ["User", "CLIENT", "patient", "Human", "Caller", "Me", "You said", " User", "User "])
 def test_labels_of_the_user(label: str) -> None:
     assert good(f"{label}: Hi\nAI: x")[0][0] == ("user", "Hi")
 
 
 @pytest.mark.parametrize(
-    "label", ["Assistant", "Counselor", "counsellor", "THERAPIST", "AI", "Bot", "Chatbot", "Assistant\t"]
+    "label",
+    [
+        *("Assistant", "Counselor", "counsellor", "THERAPIST", "AI", "Bot", "Chatbot", "Assistant\t", "Assistant said"),
+        *("ChatGPT", "chatgpt said", "GPT", "Claude", "Gemini", "Copilot said", "LLM", "Model"),
+    ],
 )
 def test_labels_of_the_assistant(label: str) -> None:
     assert good(f"System: Be kind\n{label}:Hi") == [[("system", "Be kind"), ("assistant", "Hi")]]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("**User:**", "**User**:", "*User*:", "*User:*", "__User__:", "__User:__", "_User_ :", "`User`:", "`User:`"),
+        *("***User:***", "### User:", "# **User:**", " **User:**", "User\uff1a", "**User\uff1a**"),
+    ],
+)
+def test_labels_may_be_decorated(label: str) -> None:
+    assert good(f"AI: x\n{label} *Hi* **you**\nAI: y")[0][1] == ("user", "*Hi* **you**")
+
+
+def test_a_mark_that_ends_after_the_label_belongs_to_the_text() -> None:
+    assert good("AI: x\n**User: Hi**\nAI: y")[0][1] == ("user", "**Hi**")
+
+
+@pytest.mark.parametrize(
+    "line", ["* User: x", "- User: x", "1. User: x", "####### User: x", "#User: x", "> **User:** x"]
+)
+def test_list_items_and_quotes_open_no_message(line: str) -> None:
+    assert good(f"User: x\nAI: y\n{line}")[0][1:] == [("assistant", f"y\n{line}")]
+
+
+@pytest.mark.parametrize("label", ["Me:", "You said:", "**User:**", "*Me*:"])
+def test_the_words_of_the_user_are_not_given_to_the_assistant(label: str) -> None:
+    text = f"Assistant: Where are you now?\n{label} You stupid cow"
+    assert good(text) == [[("assistant", "Where are you now?"), ("user", "You stupid cow")]]
+
+
+def test_a_copy_of_the_page_of_chatgpt_is_read() -> None:
+    text = "You said:\nHi\n\nChatGPT said:\nHello.\n\nYou can talk.\n\nYou said:\nBye\n\nChatGPT said:\nBye\n"
+    assert good(text) == [
+        [("user", "Hi"), ("assistant", "Hello.\n\nYou can talk."), ("user", "Bye"), ("assistant", "Bye")]
+    ]
 
 
 @pytest.mark.parametrize("pasted", ["  Assistant: x", "\tAssistant: x", "> Assistant: x", ">Bot: x", "Nurse: x"])
@@ -115,7 +154,11 @@ def test_a_conversation_over_the_limit_is_an_error_and_is_not_held(monkeypatch: 
     assert [isinstance(item, InputError) for item in items] == [True, False]
 
 
-TURNS = st.lists(st.sampled_from(["User: x", "aI : y", "  Bot: z", "---", "===", "", "text", "uſer: x", "> a"]))
+TURNS = st.lists(
+    st.sampled_from(
+        ["User: x", "aI : y", "  Bot: z", "---", "===", "", "text", "uſer: x", "> a", "**Jane:** x", "Jane:", "__A__: "]
+    )
+)
 
 
 @given(st.binary() | TURNS.map("\n".join).map(str.encode))

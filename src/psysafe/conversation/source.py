@@ -97,6 +97,7 @@ class Source:
         spool = tempfile.TemporaryFile(prefix="psysafe-")  # noqa: SIM115 (it lives as long as the source)
         finalize(self, spool.close)
         shutil.copyfileobj(file, spool, BLOCK_BYTES)
+        spool.flush()  # or ``Stream.stamp`` would see a file without its end until the first read
         self._spool = spool
 
     def _sniff(self) -> Format:

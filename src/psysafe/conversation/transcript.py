@@ -17,15 +17,10 @@ from psysafe.conversation.reading import (
     without_marks,
 )
 from psysafe.conversation.record import convert
+from psysafe.conversation.speakers import KNOWN, opening
+from psysafe.conversation.strangers import Stranger, Strangers, look
 
-_USER = ("user", "client", "patient", "human", "caller")
-_ASSISTANT = ("assistant", "counselor", "counsellor", "therapist", "ai", "bot", "chatbot")
-_LABELS = dict.fromkeys(_USER, "user") | dict.fromkeys(_ASSISTANT, "assistant") | {"system": "system"}
-# At most one space before it: a line indented further, or quoted with >, never opens a message, so that
-# labels in pasted text can be kept inside one.
-_OPENING = re.compile(rf" ?({'|'.join(_LABELS)})[ \t]*:[ \t]*(.*)", re.IGNORECASE | re.DOTALL | re.ASCII)
 _SEPARATOR = re.compile(r"(-{3,}|={3,})[ \t]*")
-_KNOWN = ", ".join(label.title() if label != "ai" else "AI" for label in _LABELS)
 
 
 class _Part:
@@ -34,6 +29,7 @@ class _Part:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._messages: list[tuple[str, list[str]]] = []
+        self._strangers = Strangers()
         self._size = 0
         self._item: Item | None = None  # the first error
         self.start = 0  # 1-based line where it begins; 0 while it is blank
@@ -53,17 +49,23 @@ class _Part:
         if self._size > MAX_LINE_BYTES:
             found = f"found a conversation longer than {MAX_LINE_BYTES // 2**20} MB"
             self.fail(number, f"{found}; expected --- on a line of its own between conversations")
-        elif opening := _OPENING.fullmatch(line):
+        elif message := opening(line):
             self.start = self.start or number
-            self._messages.append((_LABELS[opening[1].lower()], [opening[2]]))
+            role, text = message
+            self._messages.append((role, [text]))
+            self._refuse(self._strangers.open(role, text))
         elif self._messages:
             self._messages[-1][1].append(line)
+            self._refuse(self._strangers.add(number, line))
+        elif label := look(line):
+            self._refuse(Stranger(number, label.name))
         elif line and not line.isspace():
-            expected = f"expected a line that begins with one of these and a colon: {_KNOWN}"
+            expected = f"expected a line that begins with one of these and a colon: {KNOWN}"
             self.fail(number, f"found text before the first label; {expected}")
 
     def item(self, ordinal: int) -> Item:
         """The conversation or its error."""
+        self._refuse(self._strangers.end())
         if self._item is not None:
             return self._item
         messages = [{"role": role, "content": _text(lines)} for role, lines in self._messages]
@@ -72,6 +74,10 @@ class _Part:
             return self.start, convert(messages, default_id, self._job.max_message_chars)
         except Problem as problem:
             return self.start, problem.under("messages").at(self._job.file, self.start)
+
+    def _refuse(self, stranger: Stranger | None) -> None:
+        if stranger is not None:
+            self.fail(stranger.number, stranger.problem())
 
 
 def read_transcript(read: Read, job: Job) -> Iterator[Item]:
@@ -98,7 +104,7 @@ def read_transcript(read: Read, job: Job) -> Iterator[Item]:
         ordinal += 1
         yield part.item(ordinal)
     if not ordinal:
-        yield "", job.nothing(f"lines that begin with one of {_KNOWN}")
+        yield "", job.nothing(f"lines that begin with one of {KNOWN}")
 
 
 def _text(lines: list[str]) -> str:
