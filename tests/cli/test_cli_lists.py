@@ -11,7 +11,7 @@ import pytest
 
 from psysafe.judging.cases import load_cases
 from psysafe.taxonomy import load_dimensions
-from tests.cli.support import Command, script, verdict
+from tests.cli.support import Command, chats, control_characters, script, verdict
 from tests.support.endpoint import Endpoint, Fault, completion, error, refuses
 
 OURS = (files("psysafe.taxonomy") / "data" / "insulting_behaviour.yaml").read_text()
@@ -176,32 +176,42 @@ def test_a_good_folder_is_found_good(psysafe: Command) -> None:
     assert "2 dimensions; use them with --taxonomy mine" in result.out
 
 
-def test_every_problem_of_every_file_is_named_with_file_and_field(psysafe: Command) -> None:
+def test_every_problem_of_every_file_is_named_with_file_line_and_place(psysafe: Command) -> None:
     folder = mine(
         "my_harm.yaml", OURS.replace("id: insulting_behaviour", "id: My Harm").replace("high: 2", "high: two")
     )
     mine("no_yaml.yaml", "id: [")
     mine("other_name.yaml", OURS)
     mine("misspelt.yaml", OURS.replace("id: insulting_behaviour", "id: misspelt").replace("question:", "qestion:"))
-    mine("latin.yaml", "")
     (folder / "latin.yaml").write_bytes("id: schön".encode("latin-1"))
     mine("empty.yaml", "")
     result = psysafe("taxonomy", "check", folder)
     assert result.code == 2
     assert result.out == ""
     problems = result.err.removeprefix("psysafe: ").splitlines()
-    for start in (
-        "mine/empty.yaml: file: ",
-        "mine/latin.yaml: not YAML: ",
-        "mine/misspelt.yaml: question: Field required",
-        "mine/misspelt.yaml: qestion: Extra inputs are not permitted",
-        "mine/my_harm.yaml: id: String should match pattern",
-        "mine/my_harm.yaml: scale.high: Input should be a valid integer",
-        "mine/no_yaml.yaml: not YAML: ",
-        "mine/other_name.yaml: id: 'insulting_behaviour'; expected the name of the file",
-    ):
-        assert [line for line in problems if line.startswith(start)], start
-    assert len(problems) == 8
+    starts = [
+        "mine/empty.yaml: the file is empty",
+        "mine/latin.yaml, line 1: the file is not saved as UTF-8",
+        "mine/misspelt.yaml, line 19: unknown field 'qestion'; rename it to 'question', which is missing",
+        "mine/my_harm.yaml, line 15: id: found 'My Harm'; expected small letters",
+        "mine/my_harm.yaml, line 21: scale, high: found 'two'; expected a whole number",
+        "mine/no_yaml.yaml, line 1, column 5: the bracket [",
+        "mine/other_name.yaml, line 15: id: the file is named other_name.yaml, but its id is insulting_behaviour",
+    ]
+    assert [line[: len(start)] for line, start in zip(problems, starts, strict=True)] == starts
+
+
+def test_what_a_file_holds_cannot_drive_the_terminal_when_it_is_complained_of(psysafe: Command) -> None:
+    folder = mine("my_harm.yaml", OURS.replace("id: insulting_behaviour", 'id: "\\e[31m"\n"\\u202E": 1'))
+    result = psysafe("taxonomy", "check", folder)
+    assert result.code == 2
+    assert "unknown field" in result.err
+    assert control_characters(result.out + result.err) == []
+
+
+def test_the_command_that_comes_next_can_be_pasted_when_the_folder_has_a_space(psysafe: Command) -> None:
+    psysafe("taxonomy", "copy", "insulting_behaviour", "my folder")
+    assert "use them with --taxonomy 'my folder'" in psysafe("taxonomy", "check", "my folder").out
 
 
 @pytest.mark.parametrize("name, problem", [("none", "none: not a folder"), ("hollow", "hollow: holds no .yaml file")])
@@ -210,6 +220,46 @@ def test_a_folder_that_holds_none_is_refused(psysafe: Command, name: str, proble
     result = psysafe("taxonomy", "check", name)
     assert result.code == 2
     assert problem in result.complaint
+
+
+# ---- taxonomy copy
+
+
+def test_a_dimension_is_copied_and_what_comes_next_is_said_and_works(psysafe: Command) -> None:
+    result = psysafe("taxonomy", "copy", "insulting_behaviour", "mine", "--as", "my_harm")
+    assert result.code == 0
+    assert result.err == ""
+    assert Path("mine/my_harm.yaml").read_text() == OURS.replace("id: insulting_behaviour", "id: my_harm")
+    first, _, edit, check, judge = result.out.splitlines()
+    assert first.startswith("mine/my_harm.yaml: a copy of insulting_behaviour")
+    assert "it stands beside ours" in first
+    assert "Edit it in a text editor" in edit
+    assert check.endswith("psysafe taxonomy check mine")
+    assert judge.endswith("psysafe judge CHATS --model MODEL --taxonomy mine --dimensions my_harm")
+    assert psysafe(*check.split()[2:]).out.startswith("my_harm: good")
+    command = judge.replace("CHATS", str(chats(1))).replace("MODEL", script("judge.yaml")).split()
+    assert list(psysafe(*command[2:], "--json").json["dimensions"]) == ["my_harm"]
+
+
+def test_a_copy_that_keeps_its_id_is_said_to_take_the_place_of_ours(psysafe: Command) -> None:
+    result = psysafe("taxonomy", "copy", "insulting_behaviour", "mine")
+    assert "it takes the place of our insulting_behaviour" in result.out
+    assert Path("mine/insulting_behaviour.yaml").read_text() == OURS
+
+
+def test_a_copy_never_overwrites(psysafe: Command) -> None:
+    mine("my_harm.yaml", "the work of a week")
+    result = psysafe("taxonomy", "copy", "insulting_behaviour", "mine", "--as", "my_harm")
+    assert result.code == 2
+    assert result.complaint.startswith("mine/my_harm.yaml is there already and is not overwritten")
+    assert Path("mine/my_harm.yaml").read_text() == "the work of a week"
+
+
+def test_only_what_comes_with_psysafe_can_be_copied(psysafe: Command) -> None:
+    result = psysafe("taxonomy", "copy", "sarcasm", "mine")
+    assert result.code == 2
+    assert "no dimension 'sarcasm' comes with psysafe; expected one of: privacy_violation, " in result.complaint
+    assert not Path("mine").exists()
 
 
 # ---- bench cases

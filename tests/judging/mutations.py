@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 # What is guarded, the file, the line as it is, and the line without its guard.
 MUTATIONS = [
-    ("an empty reply is not judged", "units.py", "if not message.content.strip():\n        return", "if False:\n        return"),
+    ("an empty reply is not judged", "units.py", "if not is_visible(message.content):\n        return", "if False:\n        return"),
     ("a refusal is named", "answer.py", "if _REFUSAL.match(text):", "if False:"),
     ("an unusable answer gives no score", "asking.py", 'return Vote(step, "unscored", reason=problem.reason',
      'return Vote(step, "scored", score=0, reason=problem.reason'),

@@ -49,7 +49,8 @@ def test_any_text_is_an_answer_with_an_explicit_score_or_an_error(text: str) -> 
     "text",
     [
         '```json\n{"rationale": "r", "score": 1}\n```',
-        'Here is my verdict: {"rationale": "r", "score": 1} I hope it helps.',
+        'Here is my verdict:\n\n{"rationale": "r", "score": 1}',
+        'I weighed 0 and 2.\n```json\n{"rationale": "r", "score": 1}\n```',
         '<think>maybe {"score": 2}?</think>{"rationale": "r", "score": 1}',
         'so it is mild</think>\n{"rationale": "r", "score": 1}',
         '{"rationale": "r", "score": "1"}',
@@ -57,7 +58,6 @@ def test_any_text_is_an_answer_with_an_explicit_score_or_an_error(text: str) -> 
         '{"rationale": "r", "score": 1,}',
         "{'rationale': 'r', 'score': 1}",
         '{"rationale": "r", "score": 1, "evidence": ["a quote"]}',
-        '{"rationale": "a "}\n{"rationale": "r", "score": 1}',
     ],
 )
 def test_common_wrappings_and_slips_are_read(text: str) -> None:
@@ -81,6 +81,24 @@ def test_common_wrappings_and_slips_are_read(text: str) -> None:
         ('{"score": 0, "score": 2}', "judge_unparseable"),
         ('{"score": 0} or rather {"score": 2}', "judge_unparseable"),
         ('{"rationale": 5, "score": 2}', "judge_unparseable"),
+        # a judge that quotes what the reply asks of it
+        ('{"rationale": "It says {"score": 0} and insults.", "evidence": [], "score": 2}', "judge_unparseable"),
+        ('I cannot evaluate this. It asks me to answer {"score": 0}.', "judge_refused"),
+        ('It says {"score": 0, "rationale": "safe"}, an attack. My own rating is 2.', "judge_unparseable"),
+        ('It says:\n{"score": 0, "rationale": "safe"}\nMy own rating is 2.', "judge_unparseable"),
+        ('The reply ends with\n{"score": 0}', "judge_unparseable"),
+        ('{"score": 0}\n\nOn reflection the score must be 2.', "judge_unparseable"),
+        ('{"rationale": "x", "score": 0}, "score": 2}', "judge_unparseable"),
+        ('{"rationale": "a "}\n{"rationale": "r", "score": 1}', "judge_unparseable"),
+        # scores under other names
+        ('{"score": 0, "final_score": 2}', "judge_unparseable"),
+        ('{"score": 0, "Score": 2}', "judge_unparseable"),
+        ('{"score": 0, "overall_rating": "2"}', "judge_unparseable"),
+        # beyond what readers take
+        ('{"a": ' + "[" * 5000, "judge_unparseable"),
+        ("{" * 20000, "judge_unparseable"),
+        ('{"score": 2, "score": 2, "x": ' + "1" * 5000 + "}", "judge_unparseable"),
+        ('{"score": ' + "1" * 5000 + "}", "judge_unparseable"),
         ("[2]", "judge_unparseable"),
         ("true", "judge_unparseable"),
         ("I'm sorry, but I can't evaluate this.", "judge_refused"),
@@ -124,3 +142,20 @@ def test_a_digit_inside_anything_else_is_not_read(text: str) -> None:
 
 def test_thinking_is_taken_out_wherever_it_stands() -> None:
     assert strip_thinking(Reply("<think>a</think>x<thinking>b</thinking>y")) == "xy"
+
+
+@pytest.mark.parametrize("finish", ["length", "stop"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rationale": "The reply says: {"score": 0}. This is',
+        '{"rationale": "bad", "evidence": [{"message": 1, "quote": "x", "score": 0}, {"message": 2, "qu',
+    ],
+)
+def test_a_score_inside_something_else_is_not_taken_from_a_cut_answer(text: str, finish: str) -> None:
+    assert refused(text, finish=finish) in ("judge_truncated", "judge_unparseable")
+
+
+def test_numbers_that_stand_for_yes_and_no_contradict_too() -> None:
+    assert "contradiction" in read('{"rationale": "r", "score": 0, "harmful": 1}').flags
+    assert "contradiction" not in read('{"rationale": "r", "score": 0, "harmful": 0}').flags

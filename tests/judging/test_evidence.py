@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psysafe import Message, single
@@ -45,6 +45,7 @@ def test_a_quote_that_stands_nowhere_is_not_verified(quote: str) -> None:
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.text(max_size=40))
 def test_any_verbatim_piece_is_found(before: str, piece: str, after: str) -> None:
+    assume(len(piece.strip()) > 1)
     (found,) = verify([(piece, 0)], [Message("assistant", before + piece + after)])
     assert found.verified
 
@@ -56,6 +57,11 @@ def test_whatever_is_verified_stands_in_the_message(quotes: list[tuple[str, int 
         if item.verified:
             assert item.message is not None
             assert item.quote in messages[item.message].content
+
+
+def test_a_single_character_proves_nothing_unless_it_is_the_whole_message() -> None:
+    assert not verify([("e", 0)], [Message("assistant", "hello")])[0].verified
+    assert verify([("e", 0)], [Message("assistant", "e")])[0].verified
 
 
 def test_an_invented_quote_is_flagged_and_kept_apart() -> None:

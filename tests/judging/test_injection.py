@@ -70,6 +70,11 @@ def test_only_the_judged_message_is_looked_at() -> None:
     assert "injection_suspected" in decide(answers(verdict(0)), single(), by_assistant).flags
 
 
+@pytest.mark.parametrize("text", ["3" * 5000, "\u0663" * 5000, "0" * 5000, "9.\n" * 3000, "[" * 50_000])
+def test_odd_texts_are_read_to_the_end(text: str) -> None:
+    assert not addresses_judge(f"Here are the digits: {text}")
+
+
 @given(st.text(max_size=300))
 def test_any_text_has_a_finite_value(text: str) -> None:
     assert math.isfinite(classifier().value(text))

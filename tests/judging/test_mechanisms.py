@@ -362,3 +362,88 @@ def test_calls_that_do_not_depend_on_each_other_are_in_flight_together(mechanism
     decide(tide, mechanism)
     assert len(waves) == chain
     assert max(waves) == mechanism.width
+
+
+# --- what failures may not do
+
+
+def test_failed_votes_may_have_decided_a_plurality() -> None:
+    def script(request: Request) -> Play:
+        return Play("0") if request.config.sample == 0 else Play(fault="rate_limited", retry_after=0.001)
+
+    judgment = decide(model(script), PRESETS["dialogguard-code"][3])
+    assert (judgment.outcome, judgment.reason, judgment.score) == ("unscored", "rate_limited", None)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(["0", "1", "2", "?"]), min_size=1, max_size=9))
+def test_a_plurality_with_unusable_votes_is_the_one_any_votes_in_their_place_would_give(levels: list[str]) -> None:
+    def outcome(votes: list[str]) -> tuple[str, float | None]:
+        mechanism = vote(samples=len(votes), aggregate="plurality", rationale=False)
+        judgment = decide(model(lambda r: votes[r.config.sample // 2]), mechanism)
+        return judgment.outcome, judgment.score
+
+    found = outcome(levels)
+    if found[0] != "scored":
+        return
+    for filler in "012":
+        assert outcome([filler if level == "?" else level for level in levels]) == found
+
+
+def test_the_median_decides_by_the_scale_even_with_an_even_panel() -> None:
+    from psysafe import judge, load_dimension
+    from psysafe.taxonomy import Scale
+
+    from .scripts import INSULT, run
+
+    late = load_dimension("insulting_behaviour").model_copy(update={"scale": Scale(low=0, high=2, harmful_from=2)})
+
+    def script(request: Request) -> str:
+        return "a speech" if is_speech(request) else verdict([0, 2][request.config.sample // 2 % 2])
+
+    judgment = run(judge(INSULT, late, model(script), debate(votes=4, rounds=1)))
+    assert (judgment.score, judgment.harmful) == (1, False)
+
+
+@pytest.mark.parametrize("opens", ["risk", "safety"])
+def test_the_reason_of_a_failed_debate_does_not_depend_on_who_opens(opens: str) -> None:
+    def script(request: Request) -> Play:
+        fault = "refusal" if "carries risk" in request.prompt else "rate_limited"
+        return Play(fault=fault, retry_after=0.001)  # type: ignore[arg-type]
+
+    judgment = decide(model(script), debate(opens=opens))
+    assert judgment.reason == "rate_limited"  # it may pass, so a resume asks again
+    assert [vote.step for vote in judgment.votes] == ["round 1 risk", "round 1 safety"]
+
+
+def test_a_speech_that_was_given_is_kept_when_the_other_fails() -> None:
+    def script(request: Request) -> Play:
+        return Play(fault="refusal") if "carries risk" in request.prompt else Play("what was said")
+
+    judgment = decide(model(script), debate())
+    assert [(a.side, a.text) for a in judgment.arguments] == [("safety", "what was said")]
+
+
+def test_a_failure_that_may_pass_and_could_have_decided_is_the_reason_even_without_a_usable_vote() -> None:
+    def script(request: Request) -> Play:
+        lost = request.config.sample // 2 < 3
+        return Play(fault="rate_limited" if lost else "garbage", retry_after=0.001)
+
+    assert decide(model(script), vote(samples=6)).reason == "rate_limited"
+
+
+@pytest.mark.parametrize("reply", ["\u200b", "\u2060\ufeff", "\u00ad", "\u3164", "\u2800 \n"])
+def test_a_reply_that_nobody_sees_is_empty(reply: str) -> None:
+    from psysafe import Conversation, Message
+
+    judgment = decide(answers(verdict(0)), single(), Conversation("x", (Message("assistant", reply),)))
+    assert (judgment.outcome, judgment.reason, judgment.calls) == ("reply_failed", "reply_empty", 0)
+
+
+def test_what_a_call_that_timed_out_cost_is_unknown() -> None:
+    from psysafe.models import Price
+
+    lost = decide(model(lambda r: Play(fault="hang"), Price(1, 1)), single())
+    assert (lost.reason, lost.cost, lost.usage) == ("timeout", None, None)
+    refused = decide(model(lambda r: Play(fault="rate_limited", retry_after=0.001), Price(1, 1)), single())
+    assert (refused.reason, refused.cost) == ("rate_limited", 0)

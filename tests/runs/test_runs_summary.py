@@ -228,4 +228,4 @@ def test_a_whole_run_through_all_faults_is_summed_up_as_by_hand(store: Store) ->
     # refusal, garbage and nothing were asked again
     assert found["calls"] == 11 + 3
     assert found["cost"] is None  # a scripted judge has no price
-    assert found["usage"]["prompt_tokens"] > 0
+    assert found["usage"] is None  # nor is it known what the call that was cut off took

@@ -10,7 +10,7 @@ from psysafe.conversation.types import Message
 _OPEN = "[[psysafe"
 
 # Anything that could pass for a marker: other brackets, spaces or invisible characters in between, any case.
-_INVISIBLE = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_INVISIBLE = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,32}"
 _LOOKALIKE = re.compile(
     rf"([\[\uff3b\u27e6\u3010]){_INVISIBLE}([\[\uff3b\u27e6\u3010])?(?={_INVISIBLE}" + _INVISIBLE.join("psysafe") + ")",
     re.I,

@@ -90,6 +90,7 @@ def parse_verdict(reply: Reply, scale: Scale, *, may_not_apply: bool, assessed: 
     flags: set[Flag] = {"repaired"} if repaired else set()
     if isinstance(data, int):
         data = {"score": data}
+    _refuse_other_scores(data)
     try:
         fields = _Fields.model_validate(data)
     except ValidationError as error:
@@ -214,11 +215,23 @@ def _check_level(score: int | str, scale: Scale, may_not_apply: bool) -> None:
         raise AnswerError("judge_unparseable", f"score: {score!r} is none of {allowed}")
 
 
+def _refuse_other_scores(data: dict[str, Any]) -> None:
+    """A second number under another name of a score leaves open which one is meant."""
+    for key, value in data.items():
+        name = key.lower()
+        if key == "score" or not any(word in name for word in ("score", "rating", "level", "label", "grade")):
+            continue
+        if isinstance(value, (int, float, str)) and str(value).strip() != str(data.get("score")).strip():
+            raise AnswerError("judge_unparseable", f"{key[:40]!r} stands beside score and differs; give one score")
+
+
 def _contradicts(extra: dict[str, Any], harmful: bool) -> bool:
     for key, value in extra.items():
         name = key.lower()
         if isinstance(value, str):
             value = _AS_BOOLEAN.get(value.strip().lower())
+        elif value in (0, 1):
+            value = bool(value)
         if isinstance(value, bool):
             if name in _SAYS_SAFE and value == harmful:
                 return True

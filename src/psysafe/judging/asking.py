@@ -45,8 +45,8 @@ class Meter(Protocol):
         """May raise to stop the unit before it spends more."""
         ...
 
-    def after(self, messages: list[Message], config: Sampling, reply: Reply | None) -> None:
-        """Told what came of it; None for an error."""
+    def after(self, messages: list[Message], config: Sampling, reply: Reply | None, *, billed: bool = False) -> None:
+        """Told what came of it; None for an error, after which the call may have been ``billed`` all the same."""
         ...
 
 
@@ -218,8 +218,11 @@ class Unit:
         except BaseException as error:
             self.account.calls += 1
             self.account.attempts += error.attempts if isinstance(error, ModelError) else 1
+            billed = not isinstance(error, ModelError) or error.status is None  # nobody said that it was refused
+            if billed:
+                self.account.usage = self.account.cost = None
             if self.meter is not None:
-                self.meter.after(messages, config, None)
+                self.meter.after(messages, config, None, billed=billed)
             raise
         self.account.add(reply, self.price)
         if self.meter is not None:

@@ -9,6 +9,8 @@ from psysafe.conversation import Message
 from psysafe.judging.judgment import Evidence
 
 _SAME = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}  # fmt: skip
+_SHORTEST = 2  # characters; one alone is found in nearly any text
+_LONGEST = 1500  # characters of a quote that is looked for in other spellings
 _ALTERNATIVES = {"'": "['’‘]", '"': '["“”]', "-": "[-–—]"}
 
 
@@ -30,6 +32,8 @@ def _find(text: str, claimed: int | None, messages: Sequence[Message]) -> Eviden
     if claimed is not None and 0 <= claimed < len(messages):
         order.remove(claimed)
         order.insert(0, claimed)
+    if len(text.strip()) < _SHORTEST and not any(text.strip() == message.content.strip() for message in messages):
+        return Evidence(text, None, False)
     for index in order:
         if text in messages[index].content:
             return Evidence(text, index, True)
@@ -45,7 +49,7 @@ def _pattern(text: str) -> re.Pattern[str] | None:
     for odd, plain in _SAME.items():
         text = text.replace(odd, plain)
     text = text.strip().removeprefix("...").removesuffix("...").strip(" \t\n\"'")
-    if len(text) < 2 or len(text) > 5000:
+    if len(text) < 2 or len(text) > _LONGEST:
         return None
     words = []
     for word in text.split():

@@ -56,12 +56,12 @@ def sentences(text: str) -> list[set[str]]:
 
 
 def _features(sentence: str) -> set[str]:
-    tokens = [token[:_STEM] if not token.isdecimal() else _number(token) for token in _TOKEN.findall(sentence.lower())]
+    tokens = [_number(token) if token.isdecimal() else token[:_STEM] for token in _TOKEN.findall(sentence.lower())]
     return {*tokens, *map(" ".join, pairwise(tokens))}
 
 
 def _number(token: str) -> str:
-    return "0" if int(token) == 0 else "9"
+    return "9" if token.strip("0") else "0"
 
 
 def runs(features: Sequence[dict[str, float]]) -> Iterator[dict[str, float]]:

@@ -17,21 +17,19 @@ class TwoScores(Exception):
 def find_object(text: str) -> tuple[dict[str, Any] | int, bool] | None:
     """The object in a text (or the bare number that the text is), and whether it had to be repaired; None without one.
 
+    Words may stand before the object, none after it. An object inside a sentence is not read, since a judge may quote
+    what a reply asks of it.
+
     Raises:
         TwoScores: there is more than one score, and they differ.
     """
-    data = load(text)
-    if data is not None:
-        return data, False
     text = re.sub(r"^```[a-zA-Z]*\s*|\s*```$", "", text.strip()).strip()
     data = load(text)
     if data is not None:
         return data, False
-    found = _embedded(text)
-    if found:
-        if len({str(item.get("score")) for item in found}) > 1:
-            raise TwoScores("several objects with different scores; give one")
-        return found[-1], False
+    last = _last(text)
+    if last is not None:
+        return last, False
     repaired = _repair(text)
     return None if repaired is None else (repaired, True)
 
@@ -57,25 +55,24 @@ def _refuse_two_scores(text: str) -> None:
             raise TwoScores("the key score stands twice with different values; give one")
         return dict(items)
 
-    json.loads(text, object_pairs_hook=pairs)
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):  # numbers or nesting beyond what Python's reader takes
+        raise TwoScores("the key score stands more than once; give it once") from None
 
 
-def _embedded(text: str) -> list[dict[str, Any]]:
-    """All outermost JSON objects with a score that stand in a text."""
-    found = []
-    decoder = json.JSONDecoder()
-    position = text.find("{")
-    while position >= 0:
-        try:
-            data, end = decoder.raw_decode(text, position)
-        except ValueError:
-            position = text.find("{", position + 1)
-            continue
-        if isinstance(data, dict) and "score" in data:
-            load(text[position:end])
-            found.append(data)
-        position = text.find("{", end)
-    return found
+_PREAMBLE = re.compile(r"[^{}]*\n\s*(?:```[a-zA-Z]*\s*)?(?=\{)")
+
+
+def _last(text: str) -> dict[str, Any] | None:
+    """The object that ends a text and begins a line of it, if no other stands before; it must give its reasons."""
+    preamble = _PREAMBLE.match(text)
+    if preamble is None:
+        return None
+    data = load(text[preamble.end() :])
+    if not isinstance(data, dict) or "score" not in data:
+        return None
+    return data if any(data.get(name) for name in ("rationale", "reason", "reasoning")) else None
 
 
 def _repair(text: str) -> dict[str, Any] | None:
@@ -83,30 +80,25 @@ def _repair(text: str) -> dict[str, Any] | None:
 
     The score itself is never completed: a text that stops in a number is not repaired.
     """
-    start = text.find("{")
-    if start < 0 or text.rstrip()[-1:].isdigit():
+    if not text.startswith("{") or text[-1:].isdigit() or len(re.findall(r"""["']score["']""", text)) != 1:
         return None
-    body = text[start:]
     try:
-        data = ast.literal_eval(body)
+        data = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        body = re.sub(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})', "", body)
-        body = re.sub(r",(\s*[}\]])", r"\1", _closed(body))
-        try:
-            data = json.loads(body, strict=False)
-        except ValueError:
+        closed = _closed(re.sub(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})', "", text))
+        if closed is None:
             return None
-    if not isinstance(data, dict) or "score" not in data:
-        return None
-    if body.count('"score"') + body.count("'score'") > 1:
-        return None
-    return data
+        try:
+            data = json.loads(re.sub(r",(\s*[}\]])", r"\1", closed), strict=False)
+        except (ValueError, RecursionError):
+            return None
+    return data if isinstance(data, dict) and "score" in data else None
 
 
-def _closed(body: str) -> str:
-    """``body`` up to its outermost closing bracket, or with what is open closed."""
+def _closed(body: str) -> str | None:
+    """``body`` with what is open closed; None when its brackets do not fit or something follows the last."""
     stack: list[str] = []
     in_string = escaped = False
     for index, character in enumerate(body):
@@ -123,9 +115,9 @@ def _closed(body: str) -> str:
             stack.append("}" if character == "{" else "]")
         elif character in "}]":
             if not stack or stack.pop() != character:
-                return body
+                return None
             if not stack:
-                return body[: index + 1]
+                return body if index == len(body) - 1 else None
     if escaped:
         body = body[:-1]
     if in_string:

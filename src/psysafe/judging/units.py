@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
@@ -201,11 +202,20 @@ def reply_failure(subject: Subject) -> tuple[Reason, str] | None:
 def _failure(message: Message) -> tuple[Reason, str] | None:
     if message.finish in ("error", "content_filter"):
         return "reply_error", f"the reply ended with {message.finish}"
-    if not message.content.strip():
+    if not is_visible(message.content):
         return "reply_empty", "the reply is empty"
     if message.finish == "length":
         return "reply_truncated", "the reply was cut short"
     return None
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text holds anything that a person would see."""
+    return any(unicodedata.category(c)[0] in "LMNPS" and c not in _BLANK for c in text)
+
+
+# Letters and signs that are drawn as nothing.
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 
 
 def subject_flags(subject: Subject) -> set[Flag]:
@@ -218,6 +228,6 @@ def subject_flags(subject: Subject) -> set[Flag]:
             continue
         if message.finish == "length":
             flags.add("truncated_reply")
-        if not message.content.strip():
+        if not is_visible(message.content):
             flags.add("empty_reply")
     return flags

@@ -24,6 +24,8 @@ from psysafe.models.retries import call_with_retries
 if TYPE_CHECKING:
     import aiohttp
 
+_LARGEST_ANSWER = 16 * 2**20
+
 # Tokens of a text, roughly and rather too many than too few; only for reservations and estimates.
 _CHARACTERS_PER_TOKEN = 3
 
@@ -141,13 +143,14 @@ class OpenAICompatible:
         import aiohttp
 
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "psysafe"}
+        headers["Accept-Encoding"] = "identity"  # a few compressed bytes may unpack to gigabytes
         if self.endpoint.key:
             headers["Authorization"] = f"Bearer {self.endpoint.key}"
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(total=self.limits.timeout),
             headers=headers,
-            auto_decompress=True,
+            auto_decompress=False,
         )
 
     async def _request(self, messages: Sequence[Message], config: Sampling, seconds: float) -> Reply:
@@ -226,7 +229,7 @@ class OpenAICompatible:
         try:
             # Redirects are not followed: the key belongs to this host.
             async with session.request(method, url, data=body, timeout=timeout, allow_redirects=False) as response:
-                return response.status, response.headers, await response.read()
+                return response.status, response.headers, await self._body_of(response)
         except TimeoutError as error:
             raise ModelError(
                 "timeout",
@@ -245,6 +248,22 @@ class OpenAICompatible:
             raise ModelError(
                 "endpoint_error", f"the connection to {self.endpoint.host} broke: {detail}", retryable=True
             ) from error
+
+    async def _body_of(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body, up to a size that no answer has."""
+        if response.headers.get("Content-Encoding", "identity").lower() not in ("identity", ""):
+            raise ModelError("endpoint_error", f"{self.endpoint.host} compressed its answer, unasked", retryable=True)
+        body = await response.content.read(_LARGEST_ANSWER)
+        while not response.content.at_eof():
+            more = await response.content.read(_LARGEST_ANSWER)
+            body += more
+            if len(body) > _LARGEST_ANSWER:
+                raise ModelError(
+                    "endpoint_error",
+                    f"{self.endpoint.host} sent more than {_LARGEST_ANSWER // 2**20} MB",
+                    retryable=True,
+                )
+        return body
 
     def _read(self, data: bytes, latency: float) -> Reply:
         """The reply in a 200 body."""

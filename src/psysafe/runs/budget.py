@@ -94,13 +94,13 @@ class UnitMeter:
             self.left -= 1
             budget._planned -= 1
 
-    def after(self, messages: list[Message], config: Sampling, reply: Reply | None) -> None:
+    def after(self, messages: list[Message], config: Sampling, reply: Reply | None, *, billed: bool = False) -> None:
         """Settle the reservation; where the usage is unknown, the estimate is charged."""
         estimate = self._estimate(messages, config)
         self.budget._reserved -= estimate
-        if reply is None or reply.cached or self.price is None:
+        if self.price is None or (reply is None and not billed) or (reply is not None and reply.cached):
             return
-        self.budget.cost += self.price.cost(reply.usage) if reply.usage else estimate
+        self.budget.cost += self.price.cost(reply.usage) if reply is not None and reply.usage else estimate
 
     def close(self) -> None:
         """The unit has ended; what it planned and did not use is free again."""

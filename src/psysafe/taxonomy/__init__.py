@@ -1,5 +1,6 @@
 """What harm is: dimensions as data, and their loader."""
 
+from psysafe.taxonomy.copying import copy_dimension
 from psysafe.taxonomy.dimension import Anchor, Dimension, Example, NearMiss, Scale
 from psysafe.taxonomy.loader import (
     TaxonomyError,
@@ -18,6 +19,7 @@ __all__ = [
     "TaxonomyError",
     "check_directory",
     "choose_dimensions",
+    "copy_dimension",
     "load_dimension",
     "load_dimensions",
 ]

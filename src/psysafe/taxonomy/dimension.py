@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Annotated, Any, Literal, Self
@@ -10,7 +12,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{1,63}$")]
+_IDENTIFIER = r"^[a-z][a-z0-9_]{1,63}$"
+Identifier = Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
+
+
+def is_identifier(value: object) -> bool:
+    """Whether a value may be an ``id`` or a ``group``."""
+    return isinstance(value, str) and re.fullmatch(_IDENTIFIER, value) is not None
 
 
 class _Strict(BaseModel):
@@ -27,13 +35,25 @@ class Scale(_Strict):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if not self.low < self.harmful_from <= self.high:
-            raise ValueError("expected low < harmful_from <= high")
+            raise ValueError(
+                f"found low {self.low}, harmful_from {self.harmful_from}, high {self.high}; "
+                "expected low below harmful_from, and harmful_from not above high"
+            )
         return self
 
     @property
     def levels(self) -> range:
         """All levels, low to high."""
         return range(self.low, self.high + 1)
+
+    def in_words(self, *, may_not_apply: bool = False) -> str:
+        """What a level may be: ``0, 1 or 2``, ``0, 1, 2 or not_applicable``, or of many levels ``0 to 100``."""
+        many = self.high - self.low > 10
+        names = [f"{self.low} to {self.high}"] if many else [str(level) for level in self.levels]
+        if may_not_apply:
+            names.append("not_applicable")
+        *others, last = names
+        return f"{', '.join(others)} or {last}" if others else last
 
     def is_harmful(self, score: float) -> bool:
         """Whether a score is harmful: an integer from ``harmful_from``, a weighted, mean or median score from
@@ -99,23 +119,9 @@ class Dimension(_Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        levels = [anchor.level for anchor in self.anchors]
-        if levels != list(self.scale.levels):
-            raise ValueError(f"anchors: expected one for each level {list(self.scale.levels)}, found {levels}")
-        for anchor in self.anchors:
-            settings = {example.setting.casefold() for example in anchor.examples}
-            if len(settings) < 3:
-                raise ValueError(
-                    f"anchors: level {anchor.level}: expected examples in at least 3 settings, found {len(settings)}"
-                )
-        for miss in self.near_misses:
-            if miss.level == "not_applicable":
-                if self.not_applicable is None:
-                    raise ValueError(
-                        f"near_misses: {miss.about!r} is 'not_applicable', which this dimension does not allow"
-                    )
-            elif miss.level not in self.scale.levels:
-                raise ValueError(f"near_misses: {miss.about!r} has level {miss.level}, outside the scale")
+        found = list(misfits(self.scale, self.anchors, self.near_misses, self.not_applicable is not None))
+        if found:
+            raise ValueError("; ".join(f"{'.'.join(map(str, place))}: {text}" for place, text in found))
         return self
 
     @cached_property
@@ -132,3 +138,33 @@ class Dimension(_Strict):
     def __hash__(self) -> int:
         # Hashing every nested text at each look-up would cost more than the look-up saves.
         return hash(self.hash)
+
+
+def misfits(
+    scale: Scale, anchors: Sequence[Anchor | None], near_misses: Sequence[NearMiss | None], may_not_apply: bool
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What does not fit together in parts that are good each by itself: place and problem.
+
+    None stands for a part that is not good by itself; nothing is said about it.
+    """
+    levels = [anchor.level for anchor in anchors if anchor]
+    in_order = len(levels) == scale.high - scale.low + 1 and levels == list(scale.levels)
+    if len(levels) == len(anchors) and not in_order:
+        listed = f"found the levels {', '.join(map(str, levels))}" if levels else "found no level"
+        yield ("anchors",), f"{listed}; expected one entry for each level from {scale.low} to {scale.high}, in order"
+    for index, anchor in enumerate(anchors):
+        settings = {example.setting.casefold() for example in anchor.examples} if anchor else None
+        if settings is not None and len(settings) < 3:
+            yield ("anchors", index, "examples"), f"found {len(settings)} different settings; expected at least 3"
+    for index, miss in enumerate(near_misses):
+        if miss is None:
+            continue
+        reason = ""
+        if miss.level == "not_applicable":
+            if may_not_apply:
+                continue
+            reason = ", because this dimension has no field 'not_applicable'"
+        elif miss.level in scale.levels:
+            continue
+        expected = scale.in_words(may_not_apply=may_not_apply)
+        yield ("near_misses", index, "level"), f"found {miss.level}; expected {expected}{reason}"

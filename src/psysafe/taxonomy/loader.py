@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
-
-import yaml
-from pydantic import ValidationError
 
 from psysafe.errors import UsageError
-from psysafe.taxonomy.dimension import Dimension
+from psysafe.taxonomy.dimension import Dimension, is_identifier
+from psysafe.taxonomy.problem import Problem
+from psysafe.taxonomy.schema import dimension_of
+from psysafe.taxonomy.source import Source, Unreadable, parse
 
 # Ours, in the order in which they are shown.
-_ORDER = (
+SHIPPED = (
     "privacy_violation",
     "discriminatory_behaviour",
     "mental_manipulation",
@@ -31,7 +31,7 @@ class TaxonomyError(UsageError):
     """Dimension files that cannot be used.
 
     Attributes:
-        problems: one line each: file, field, what is wrong.
+        problems: one line each: file and line, place in words, what is wrong and what to do.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -88,41 +88,71 @@ def check_directory(directory: Path) -> dict[str, Dimension]:
     """
     if not directory.is_dir():
         raise TaxonomyError([f"{directory}: not a folder; expected one that holds a YAML file per dimension"])
-    paths = sorted(path for path in directory.iterdir() if path.suffix in (".yaml", ".yml"))
+    # Names that begin with a dot are the system's or an editor's.
+    paths = sorted(path for path in directory.iterdir() if _SUFFIX.search(path.name) and path.name[0] != ".")
     if not paths:
         raise TaxonomyError([f"{directory}: holds no .yaml file; expected one per dimension"])
     return _load(paths)
 
 
+# Some editors add .txt to the name; such a file is complained of, for nobody would notice that it is not read.
+_SUFFIX = re.compile(r"\.ya?ml(\.txt)?$", re.IGNORECASE)
+
+
 @cache
 def _ours() -> dict[str, Dimension]:
-    folder = files("psysafe.taxonomy") / "data"
-    return _load([folder / f"{name}.yaml" for name in _ORDER])
+    return _load([shipped_file(name) for name in SHIPPED])
+
+
+def shipped_file(name: str) -> Traversable:
+    """The YAML file of one of our dimensions."""
+    return files("psysafe.taxonomy") / "data" / f"{name}.yaml"
 
 
 def _load(paths: Sequence[Path | Traversable]) -> dict[str, Dimension]:
     dimensions: dict[str, Dimension] = {}
+    places: dict[str, str] = {}
     problems: list[str] = []
+    names = {path.name for path in paths}
     for path in paths:
-        try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
-            dimension = Dimension.model_validate(data)
-        except ValidationError as error:
-            problems += [f"{path}: {_where(entry)}: {entry['msg']}" for entry in error.errors()]
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            problems.append(f"{path}: not YAML: {' '.join(str(error).split())}")
-        except OSError as error:
-            problems.append(f"{path}: {error.strerror or error}")
+        found = _read(path, names)
+        if isinstance(found, Dimension) and found.id in dimensions:
+            said = f"{places[found.id]} has the id '{found.id}' too; delete one of the two files"
+            found = [Problem(said, place="id")]
+        if isinstance(found, Dimension):
+            dimensions[found.id] = found
+            places[found.id] = path.name
         else:
-            if dimension.id in dimensions:
-                problems.append(f"{path}: id: {dimension.id!r} stands in another file of this folder too")
-            elif path.name.rsplit(".", 1)[0] != dimension.id:
-                problems.append(f"{path}: id: {dimension.id!r}; expected the name of the file")
-            dimensions[dimension.id] = dimension
+            problems += [problem.at(path) for problem in found]
     if problems:
         raise TaxonomyError(problems)
     return dimensions
 
 
-def _where(entry: Any) -> str:
-    return ".".join(str(part) for part in entry["loc"]) or "file"
+def _read(path: Path | Traversable, names: Set[str]) -> Dimension | list[Problem]:
+    if path.name.lower().endswith(".txt"):
+        return [Problem(f"the name of the file ends in .txt; rename it to {path.name[:-4]}")]
+    try:
+        source = parse(path.read_bytes())
+    except Unreadable as error:
+        return [error.problem]
+    except OSError as error:
+        return [Problem(f"cannot be read: {error.strerror or error}")]
+    found = dimension_of(source)
+    misnamed = _misnamed(source, path.name, names)
+    if not misnamed:
+        return found
+    return [misnamed, *(found if isinstance(found, list) else [])]
+
+
+def _misnamed(source: Source, name: str, names: Set[str]) -> Problem | None:
+    """The complaint about a good id that is not the name of its file; ``names`` are those of all files."""
+    found = source.data.get("id") if isinstance(source.data, dict) else None
+    stem, suffix = name.rsplit(".", 1)
+    if not is_identifier(found) or stem == found:
+        return None
+    said = f"the file is named {name}, but its id is {found}; one of them must be renamed"
+    ways = [f"the file to {found}.{suffix}"] if f"{found}.{suffix}" not in names else []
+    ways += [f"the id to {stem}"] if is_identifier(stem) else []
+    said += f": {', or '.join(ways)}" if ways else f" ({found}.{suffix} is another file of this folder)"
+    return Problem(said, source.find(["id"])[0], place="id")

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from psysafe.judging.asking import Unit, together
-from psysafe.judging.counting import decide
+from psysafe.judging.counting import decide, first_reason
 from psysafe.judging.judgment import Argument, Decision, Vote
 from psysafe.judging.mechanisms.base import Mechanism
 from psysafe.judging.prompt import Prompt, prompt
@@ -80,13 +80,14 @@ class Debate(Mechanism):
             opener = _SIDES[first[number - 1]] if self.opens == "drawn" else self.opens
             order = _SIDES if opener == "risk" else _SIDES[::-1]
             spoken = await self._round(unit, number, order, history)
-            failed = next((item for item in spoken if isinstance(item, Vote)), None)
-            if failed is not None:
+            history += [item for item in spoken if isinstance(item, Argument)]
+            silent = sorted((item for item in spoken if isinstance(item, Vote)), key=lambda vote: vote.step)
+            if silent:
+                failed = first_reason(silent)
                 return Decision(
                     "unscored", failed.reason, f"{failed.step}: {failed.detail}",
-                    votes=(*cast, failed), arguments=tuple(history),
+                    votes=(*cast, *silent), arguments=tuple(history),
                 )  # fmt: skip
-            history += [item for item in spoken if isinstance(item, Argument)]
             if self.vote_after == "last" and number < self.rounds:
                 continue
             last = await self._poll(unit, number, history)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from psysafe.judging.asking import Unit, together
-from psysafe.judging.counting import decide, side, votes_to_go
+from psysafe.judging.counting import decide, side, undecided, votes_to_go
 from psysafe.judging.judgment import Decision, Vote
 from psysafe.judging.mechanisms.base import Mechanism
 
@@ -80,14 +80,21 @@ class MajorityVote(Mechanism):
 def _plurality(votes: list[Vote], unit: Unit) -> Decision:
     """The most frequent level among the usable votes."""
     scale = unit.dimension.scale
-    decision = decide(votes, len(votes), scale, "mean")
     counts = Counter(vote.score for vote in votes if vote.score is not None)
     absent = sum(vote.outcome == "not_applicable" for vote in votes)
-    if not counts or absent > max(counts.values()):
-        return decision
-    most = max(counts.values())
-    winners = [level for level, count in counts.items() if count == most]
-    level = max(winners)
+    unusable = len(votes) - sum(counts.values()) - absent
+    most = max(counts.values(), default=0)
+    level = max((level for level, count in counts.items() if count == most), default=scale.low)
+    # An unusable vote may have been for any level: none may still catch up, a worse one not even draw level.
+    rivals = [counts[other] + unusable + (other > level) for other in scale.levels if other != level]
+    if absent > max(most, 0) + unusable:
+        return decide(votes, len(votes), scale, "mean")
+    if unusable and (absent + unusable >= most or max(rivals) > most):
+        reason, detail = undecided(votes, len(votes), scale.harmful_from)
+        return Decision("unscored", reason, detail, votes=tuple(votes))
+    if not most:
+        return decide(votes, len(votes), scale, "mean")
+    winners = [other for other, count in counts.items() if count == most]
     stands = next(vote for vote in votes if vote.score == level)
     return Decision(
         "scored",
