@@ -105,7 +105,7 @@ def test_a_key_that_is_refused_in_the_middle_ends_the_run_and_what_is_done_is_ke
     assert result.code == 2
     done = judgments("r")
     assert len(done) == 30
-    assert "the endpoint refused the key (401): the key was revoked; set the right key" in result.err
+    assert "the endpoint refused the key (401); set the right key" in result.err
     assert ". 470 units are pending" in result.err
     assert len(endpoint.calls) < 60
     endpoint.handler = answer
@@ -121,7 +121,7 @@ def test_an_endpoint_that_is_lost_in_the_middle_ends_the_run_early_and_it_goes_o
     arguments = ["judge", chats(500), "-m", endpoint.model_string, "--run", "r", "-c", "4", "--retries", "0", *INSULT]
     result = psysafe(*arguments)
     assert result.code == 3
-    assert "psysafe: the endpoint is gone: 20 units in a row got no answer; the last: " in result.err
+    assert "psysafe: the endpoint is gone: 20 units in a row got no answer (" in result.err
     assert len(endpoint.calls) < 100
     endpoint.handler = answer
     assert psysafe(*arguments, "--resume").code == 0

@@ -447,3 +447,8 @@ def test_what_a_call_that_timed_out_cost_is_unknown() -> None:
     assert (lost.reason, lost.cost, lost.usage) == ("timeout", None, None)
     refused = decide(model(lambda r: Play(fault="rate_limited", retry_after=0.001), Price(1, 1)), single())
     assert (refused.reason, refused.cost) == ("rate_limited", 0)
+
+
+def test_a_threshold_outside_the_scale_is_refused() -> None:
+    with pytest.raises(UsageError, match="threshold=3 lies outside the levels of insulting_behaviour; expected 1 to 2"):
+        decide(answers(verdict(2)), vote(samples=3, threshold=3))

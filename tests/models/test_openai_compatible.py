@@ -304,7 +304,6 @@ def test_the_deadline_cuts_an_attempt_short_that_its_own_timeout_would_not() -> 
         (error(400, "This model's maximum context length is 8192 tokens"), "bad_request"),
         (error(401, "bad key"), "auth"),
         (error(402, "Insufficient Balance"), "auth"),
-        (error(403, "not for you"), "auth"),
         (error(404, "no such model"), "not_found"),
         (error(413), "bad_request"),
         (error(422), "bad_request"),
@@ -738,3 +737,44 @@ def test_the_endpoint_can_also_live_in_a_thread() -> None:
         assert run(scenario()) == "yes"
     assert len(endpoint.calls) == 2
     assert Limits is limits.Limits
+
+
+def test_a_single_403_among_answers_is_about_one_request_and_three_in_a_row_are_about_the_key() -> None:
+    page = error(403, "Attention required")
+
+    async def scenario() -> None:
+        async with Endpoint(lambda body, attempt: page) as endpoint, opened(endpoint) as model:
+            kinds = [(await failure_of(model, str(number))).kind for number in range(3)]
+            assert kinds == ["endpoint_error", "endpoint_error", "auth"]
+
+    run(scenario())
+
+
+def test_words_that_may_quote_what_was_sent_downgrade_nothing_after_the_probe() -> None:
+    said = [
+        {"loc": ["body"], "msg": "invalid", "input": {"temperature": 0, "response_format": {"type": "json_schema"}}}
+    ]
+    echo = Answer(422, {"detail": said}, {})
+
+    async def scenario() -> None:
+        async with Endpoint(lambda body, attempt: echo) as endpoint, opened(endpoint) as model:
+            before = model.capabilities.as_dict()
+            assert (await failure_of(model)).kind == "bad_request"
+            assert model.capabilities.as_dict() == before
+
+    run(scenario())
+
+
+def test_a_compressed_or_endless_answer_is_not_taken_in() -> None:
+    packed = completion(headers={"Content-Encoding": "gzip"})
+    large = completion("x" * (17 * 2**20))
+    for answer in (packed, large):
+        assert failure_to(answer).kind == "endpoint_error"
+
+
+def failure_to(answer: Answer) -> ModelError:
+    async def scenario() -> ModelError:
+        async with Endpoint(lambda body, attempt: answer) as endpoint, opened(endpoint, max_retries=0) as model:
+            return await failure_of(model)
+
+    return run(scenario())

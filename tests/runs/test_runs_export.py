@@ -63,7 +63,9 @@ def test_a_table_has_a_row_for_each_judgment_and_says_its_encoding(store: Store)
             entry(chat(2), 2, 1, outcome="unscored", reason="timeout", detail="no answer", cost=None),
         ]
     )
-    assert export(store, "csv").startswith(b"\xef\xbb\xbfid,message,scope,dimension,model,mechanism,outcome,reason,")
+    assert export(store, "csv").startswith(
+        b"\xef\xbb\xbfid,message,scope,dimension,model,mechanism,mechanism_parameters,outcome,reason,"
+    )
     first, second = rows(store)
     assert (first["id"], first["score"], first["harmful"], first["flags"]) == ("c0001", "1.5", "True", "curtailed tie")
     assert first["rationale"] == "für ä"

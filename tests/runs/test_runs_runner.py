@@ -289,7 +289,7 @@ def test_a_run_whose_endpoint_is_gone_ends_early_and_goes_on_when_it_is_back(new
     execution = carry_out(plan(chats(1000), gone), store, concurrency=4)
     assert execution.ended == "endpoint_lost"
     assert execution.detail is not None
-    assert "in a row got no answer; the last: scripted disconnect" in execution.detail
+    assert "in a row got no answer (endpoint_error)" in execution.detail
     assert gone.calls < 30 + 20 + 2 * 12
     outcomes = Counter(column(store, "outcome").values())
     assert outcomes["scored"] == 30

@@ -66,6 +66,8 @@ def judge(
         raise UsageError(f"unknown format {format!r}; expected {', '.join(FORMATS)}")
     if resume and run is None:
         raise UsageError("--resume goes on with a run: name it with --run DIR")
+    if resume and retain is not None:
+        raise UsageError("--retain is decided when a run is made; leave it out with --resume")
     chosen = load_chosen_dimensions(dimensions, taxonomy)
     mechanisms = load_mechanisms(mechanism, temperature, max_tokens, curtail)
     limits = load_limits(concurrency, rpm, tpm, timeout, retries)

@@ -34,13 +34,13 @@ Resume = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show calls, tokens and cost, and call nothing.")]
 Temperature = Annotated[float | None, typer.Option(min=0, max=2, help="For every mechanism. Default: each one's own.")]
-MaxTokens = Annotated[int | None, typer.Option(min=1, help="Bound on one answer. Default: 1024.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Bound on one answer. Default: 1024.")]
 Concurrency = Annotated[int, typer.Option("--concurrency", "-c", min=1, max=4096, help="Calls in flight.")]
 Rpm = Annotated[float | None, typer.Option("--rpm", min=0.1, help="Requests per minute, per endpoint.")]
 Tpm = Annotated[float | None, typer.Option("--tpm", min=1, help="Tokens per minute, per endpoint.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds for one attempt.")]
 Retries = Annotated[int, typer.Option(min=0, help="Attempts after the first, for what may pass.")]
-Seed = Annotated[int, typer.Option(min=0, help="Everything random follows from it.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Everything random follows from it.")]
 Curtail = Annotated[
     bool, typer.Option("--curtail", help="Let a vote stop once it is decided: same verdict, no usable mean.")
 ]
@@ -59,4 +59,4 @@ MaxUnscored = Annotated[float, typer.Option(min=0, max=1, help="Exit with 3 when
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Confirm that conversations are sent to the named host.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Retain = Annotated[int | None, typer.Option(metavar="DAYS", min=1, help="Delete the run after so many days.")]
+Retain = Annotated[int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Delete the run after that time.")]

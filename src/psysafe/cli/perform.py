@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from psysafe.cli.console import error, note, print_json, results
+from psysafe.cli.console import error, note, print_json, printable, results
 from psysafe.cli.exits import BUDGET, DONE, INTERRUPTED, UNSCORED, USAGE
 from psysafe.cli.progress import Screen
 from psysafe.cli.setup import confirm_hosts
@@ -169,7 +169,7 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
         table.add_column(name, overflow="fold")
     for model, item in zip(plan.models, estimates, strict=True):
         table.add_row(
-            model.name,
+            printable(model.name),
             model.info.host or "this process",
             f"{plan.units // len(plan.models):,}",
             f"{'up to ' if item['calls_may_be_fewer'] else ''}{item['calls']:,}",

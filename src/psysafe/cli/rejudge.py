@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -46,6 +47,7 @@ def rejudge(
     quiet: o.Quiet = False,
 ) -> int:
     """Judge a run's stored conversations again, with another judge or mechanism; the target is not called."""
+    from psysafe.cli.console import note
     from psysafe.cli.perform import Wishes, judged_count, perform, show_estimate
     from psysafe.cli.setup import (
         load_budget,
@@ -62,6 +64,8 @@ def rejudge(
 
     if resume and run is None:
         raise UsageError("--resume goes on with a run: name it with --run DIR")
+    if resume and retain is not None:
+        raise UsageError("--retain is decided when a run is made; leave it out with --resume")
     store = Store.open(source)
     try:
         manifest = store.get("manifest") or {}
@@ -89,6 +93,10 @@ def rejudge(
             scope=cast("Scope", wanted),
             seed=seed,
         )
+        _check_rubrics(plan.dimensions, manifest.get("dimensions", {}), dimensions, source)
+        ended = (store.get("state") or {}).get("ended")
+        if ended != "complete":
+            note(f"{source} is not finished ({ended or 'cut off'}): the {count:,} conversations in it are judged")
         if dry_run:
             return show_estimate(plan, characters, as_json=json)
         budget = load_budget(max_calls, max_cost, max_seconds, models)
@@ -96,6 +104,18 @@ def rejudge(
         return perform(plan, Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain))
     finally:
         store.close()
+
+
+def _check_rubrics(chosen: Sequence[Dimension], stored: dict[str, str], named: str | None, source: Path) -> None:
+    """A rubric that has changed since would be compared with its former self unnoticed."""
+    from psysafe.errors import UsageError
+
+    changed = [d.id for d in chosen if d.id in stored and stored[d.id] != d.hash]
+    if changed and named is None:
+        raise UsageError(
+            f"{source} was judged with another rubric for {', '.join(changed)}: give its --taxonomy DIR, or name the "
+            f"dimensions with --dimensions to judge with the present ones"
+        )
 
 
 def _dimensions(names: str, taxonomy: Path | None, source: Path) -> list[Dimension]:

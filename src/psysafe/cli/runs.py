@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from psysafe.cli.console import note, out, print_json
+from psysafe.cli.console import note, out, print_json, printable
 from psysafe.errors import UsageError
 
 app = typer.Typer(help="List and show runs, and delete runs or single conversations in them.")
@@ -56,12 +56,12 @@ def list_runs(
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(
-            row["run"],
+            printable(row["run"]),
             row["created"],
             row["ended"],
             str(row["units"]),
             str(row["unscored"]),
-            ", ".join(row["models"]),
+            printable(", ".join(row["models"])),
         )
     out().print(table if rows else f"no runs in {folder}")
     return 0

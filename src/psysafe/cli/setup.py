@@ -129,7 +129,10 @@ def load_mechanisms(
             f"{presets[0]} fixes all parameters: leave out --{next(iter(overrides)).replace('_', '-')}, "
             "or name the mechanisms one by one"
         )
-    return parse_mechanisms(specs, **overrides)
+    mechanisms = parse_mechanisms(specs, **overrides)
+    if curtail and not any(mechanism.name == "vote" for mechanism in mechanisms):
+        raise UsageError("--curtail is for votes; add --mechanism vote, or leave it out")
+    return mechanisms
 
 
 def load_budget(calls: int | None, cost: float | None, seconds: float | None, models: Iterable[ManagedModel]) -> Budget:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from psysafe.judging.judgment import Flag, Reason
-from psysafe.judging.loose_json import TwoScores, find_object, load
+from psysafe.judging.loose_json import TwoScores, find_object
 from psysafe.models import Reply
 from psysafe.taxonomy import Scale
 
@@ -168,7 +168,7 @@ def strip_thinking(reply: Reply) -> str:
     Raises:
         AnswerError: the text ends inside a thinking part.
     """
-    text = _THINKING.sub("", reply.text)
+    text = _THINKING.sub("", reply.text) if _CLOSED.search(reply.text) else reply.text
     closed = list(_CLOSED.finditer(text))
     if closed:
         text = text[closed[-1].end() :]
@@ -243,13 +243,13 @@ def _contradicts(extra: dict[str, Any], harmful: bool) -> bool:
 def _object(reply: Reply) -> tuple[dict[str, Any] | int, bool]:
     """The one JSON object in a reply, and whether it had to be repaired."""
     try:
-        whole = load(reply.text)  # thinking tags may stand inside a quote, so the text is first tried as it is
-        if whole is not None:
-            return whole, False
-        text = strip_thinking(reply)
-        found = find_object(text)
+        text = reply.text
+        found = find_object(text)  # thinking tags may stand inside a quote, so the text is first tried as it is
+        if found is None:
+            text = strip_thinking(reply)
+            found = find_object(text)
     except TwoScores as problem:
         raise AnswerError("judge_unparseable", str(problem)) from None
-    if found is None:
+    if found is None or (isinstance(found[0], int) and reply.finish == "length"):  # 1 may have been going to be 1.5
         raise _unusable(reply, text.strip(), "expected one JSON object and nothing else")
     return found

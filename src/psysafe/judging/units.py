@@ -121,11 +121,11 @@ async def judge(
     """
     if scope == "turn":
         raise UsageError("judge() gives one judgment; for scope 'turn' call it with message=... for each reply")
+    mechanism = mechanism or Single()
+    mechanism.check(dimension)
     subject = next(subjects(conversation, scope, message))
     info = getattr(model, "info", None)
-    return await judge_subject(
-        subject, dimension, model, mechanism or Single(), seed, price=info.price if info else None
-    )
+    return await judge_subject(subject, dimension, model, mechanism, seed, price=info.price if info else None)
 
 
 async def judge_subject(

@@ -110,6 +110,7 @@ class ModelError(PsysafeError):
         retry_after: seconds the endpoint asked to wait, or None.
         status: HTTP status, or None. attempts: requests sent before giving up.
         parameter: the request parameter that the endpoint named as not accepted, or None.
+        brief: the message without the endpoint's own words, which may quote what was sent.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class ModelError(PsysafeError):
         self.retry_after = retry_after
         self.status = status
         self.parameter = parameter
+        self.brief = message
         self.attempts = 1
 
 

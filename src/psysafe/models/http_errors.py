@@ -38,10 +38,32 @@ def scrub(text: str, key: str | None) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def error_from_response(status: int, headers: Mapping[str, str], body: bytes, key: str | None, name: str) -> ModelError:
-    """The error that a response other than 200 stands for."""
+def error_from_response(
+    status: int, headers: Mapping[str, str], body: bytes, key: str | None, name: str, *, trust_words: bool = False
+) -> ModelError:
+    """The error that a response other than 200 stands for.
+
+    Args:
+        trust_words: whether a 400 may name a parameter in its words alone. Only where nothing was sent that they
+            might quote.
+    """
     message, code, param = _read(body)
     said = f": {scrub(message, key)}" if message else ""
+    parameter = named_parameter(message if trust_words else "", param)
+    error = _error(status, headers, (message, code, said), parameter, key, name)
+    error.brief = str(error).replace(said, "", 1) if said else str(error)
+    return error
+
+
+def _error(
+    status: int,
+    headers: Mapping[str, str],
+    told: tuple[str, str, str],
+    parameter: str | None,
+    key: str | None,
+    name: str,
+) -> ModelError:
+    message, code, said = told
     retry_after = _retry_after(headers)
     if status == 402 or (status == 429 and code == "insufficient_quota"):
         return ModelError("auth", f"{name}: the account's quota is used up{said}", status=status)
@@ -84,7 +106,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes, ke
         "bad_request",
         f"{name}: HTTP {status}{said}",
         status=status,
-        parameter=named_parameter(message, param),
+        parameter=parameter,
     )
 
 
@@ -104,7 +126,11 @@ def _read(body: bytes) -> tuple[str, str, object]:
     inner = f" {metadata.get('raw', '')}" if isinstance(metadata, dict) and metadata.get("raw") else ""
     if not isinstance(message, str):
         message = orjson.dumps(message).decode()
-    return message + inner, str(error.get("code") or error.get("type") or ""), error.get("param")
+    param = error.get("param")
+    if param is None and isinstance(error.get("detail"), list):  # as FastAPI words it
+        places = [item.get("loc") for item in error["detail"] if isinstance(item, dict)]
+        param = next((place[-1] for place in places if isinstance(place, list) and place), None)
+    return message + inner, str(error.get("code") or error.get("type") or ""), param
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -35,6 +35,10 @@ class Limits:
     backoff_cap: float = 30.0
 
 
+# A reset may be a day away (a daily quota); then it is tried again now and then, and the 429 that follows is told.
+_LONGEST_HOLD = 120.0
+
+
 class _Bucket:
     """A token bucket over one second's worth, which may go into debt for a request larger than that."""
 
@@ -143,7 +147,7 @@ class Gate:
                 continue
             reset = parse_duration(headers.get(f"x-ratelimit-reset-{kind}"))
             if short and reset:
-                self.hold(reset)
+                self.hold(min(reset, _LONGEST_HOLD))
 
     def report(self, mark: int, good: bool) -> None:
         """Tell how a call that entered at ``mark`` ended; ``good`` is False for 429, 5xx and no answer."""

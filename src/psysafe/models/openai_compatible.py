@@ -24,15 +24,21 @@ from psysafe.models.retries import call_with_retries
 if TYPE_CHECKING:
     import aiohttp
 
+_REVOKED = 3
 _LARGEST_ANSWER = 16 * 2**20
 
 # Tokens of a text, roughly and rather too many than too few; only for reservations and estimates.
-_CHARACTERS_PER_TOKEN = 3
+_BYTES_PER_TOKEN = 3
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
-    """Tokens of a prompt, estimated from its length."""
-    return sum(len(message.content) // _CHARACTERS_PER_TOKEN + 6 for message in messages)
+    """Tokens of a prompt, estimated from its bytes."""
+    return sum(_size(message.content) // _BYTES_PER_TOKEN + 6 for message in messages)
+
+
+def _size(text: str) -> int:
+    # Scripts that take several bytes a character take more tokens a character, too.
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class OpenAICompatible:
         self.capabilities = Capabilities()
         self.served: set[tuple[str | None, str | None]] = set()
         self._price = price
+        self._probing = False
+        self._refused = 0  # times in a row that the key was refused
         self._model = endpoint.model
         self._session: aiohttp.ClientSession | None = None
         self._opening: asyncio.Lock = asyncio.Lock()
@@ -135,9 +143,26 @@ class OpenAICompatible:
             await self.open()
 
         async def attempt(number: int, seconds: float) -> Reply:
-            return await self._request(messages, config, seconds)
+            try:
+                reply = await self._request(messages, config, seconds)
+            except ModelError as error:
+                told = self._unless_revoked(error)
+                if told is error:
+                    raise
+                raise told from error
+            self._refused = 0
+            return reply
 
         return await call_with_retries(attempt, self.gate, estimate_tokens(messages) + config.max_tokens)
+
+    def _unless_revoked(self, error: ModelError) -> ModelError:
+        """A single refusal among answers is about this one request (a firewall's page, say), not about the key."""
+        if error.status != 403:
+            return error
+        self._refused += 1
+        if self._refused >= _REVOKED or not self.served:
+            return error
+        return ModelError("endpoint_error", str(error), status=error.status)
 
     def _new_session(self) -> aiohttp.ClientSession:
         import aiohttp
@@ -210,9 +235,9 @@ class OpenAICompatible:
         status, headers, data = await self._send("POST", self._url, body, seconds)
         latency = time.monotonic() - started
         if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
-            self.gate.read_headers(headers, len(body) // _CHARACTERS_PER_TOKEN)
+            self.gate.read_headers(headers, len(body) // _BYTES_PER_TOKEN)
         if status != 200:
-            raise error_from_response(status, headers, data, self.endpoint.key, self.name)
+            raise error_from_response(status, headers, data, self.endpoint.key, self.name, trust_words=self._probing)
         reply = self._read(data, latency)
         self.served.add((reply.model, reply.fingerprint))
         return reply
@@ -339,7 +364,11 @@ class OpenAICompatible:
                 backoff=min(limits.backoff, 0.5),
             )
         )
-        await call_with_retries(attempt, quick, 0)
+        self._probing = True
+        try:
+            await call_with_retries(attempt, quick, 0)
+        finally:
+            self._probing = False
 
 
 _PROBE_SCHEMA = Schema(

@@ -13,7 +13,8 @@ from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS
 from psysafe.runs.store import Store
 
 _COLUMNS = (
-    "id", "message", "scope", "dimension", "model", "mechanism", "outcome", "reason", "score", "label", "harmful",
+    "id", "message", "scope", "dimension", "model", "mechanism", "mechanism_parameters",
+    "outcome", "reason", "score", "label", "harmful",
     "consensus", "flags", "rationale", "evidence", "detail", "calls", "attempts", "prompt_tokens",
     "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash", "metadata",
 )  # fmt: skip
@@ -40,6 +41,9 @@ def export_csv(store: Store, out: BinaryIO) -> int:
         row = {
             **record,
             "mechanism": record["mechanism"]["name"],
+            "mechanism_parameters": orjson.dumps(
+                {name: value for name, value in record["mechanism"].items() if name != "name"}
+            ).decode(),
             "flags": " ".join(record["flags"]),
             "metadata": orjson.dumps(record["metadata"]).decode() if record["metadata"] else None,
             **(record["usage"] or dict.fromkeys(("prompt_tokens", "completion_tokens"))),

@@ -47,6 +47,11 @@ class Plan:
     scope: Scope = "reply"
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for mechanism in self.mechanisms:
+            for dimension in self.dimensions:
+                mechanism.check(dimension)
+
     @property
     def units(self) -> int:
         """Units in all."""

@@ -271,7 +271,7 @@ class _Runner:
         except ModelError as error:
             if error.kind not in FATAL_KINDS:
                 self.error = self.error or error
-            self._end("fatal", str(error))
+            self._end("fatal", error.brief)
         except Exception as error:
             # A defect of ours: what is done is kept, and the run ends with it.
             self.error = self.error or error
@@ -293,7 +293,7 @@ class _Runner:
         if judgment.outcome == "unscored" and judgment.reason in TRANSIENT:
             self.lost += 1
             if self.lost >= max(20, 2 * self.concurrency):
-                self._end("endpoint_lost", f"{self.lost} units in a row got no answer; the last: {judgment.detail}")
+                self._end("endpoint_lost", f"{self.lost} units in a row got no answer ({judgment.reason})")
         elif judgment.calls:
             self.lost = 0
 

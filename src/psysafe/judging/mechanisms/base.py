@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from psysafe.judging.asking import Unit
 from psysafe.judging.judgment import Decision
+from psysafe.taxonomy import Dimension
 
 
 class Mechanism(BaseModel, ABC):
@@ -32,6 +33,13 @@ class Mechanism(BaseModel, ABC):
     @abstractmethod
     def width(self) -> int:
         """Most calls of one unit in flight at once."""
+
+    def check(self, dimension: Dimension) -> None:
+        """Whether the parameters fit a dimension.
+
+        Raises:
+            UsageError: they do not; says what was expected.
+        """
 
     @abstractmethod
     async def run(self, unit: Unit) -> Decision:

@@ -8,10 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from psysafe.errors import UsageError
 from psysafe.judging.asking import Unit, together
 from psysafe.judging.counting import decide, side, undecided, votes_to_go
 from psysafe.judging.judgment import Decision, Vote
 from psysafe.judging.mechanisms.base import Mechanism
+from psysafe.taxonomy import Dimension
 
 
 class MajorityVote(Mechanism):
@@ -46,6 +48,14 @@ class MajorityVote(Mechanism):
     @property
     def width(self) -> int:
         return self.samples
+
+    def check(self, dimension: Dimension) -> None:
+        scale = dimension.scale
+        if self.threshold is not None and not scale.low < self.threshold <= scale.high:
+            raise UsageError(
+                f"vote:threshold={self.threshold} lies outside the levels of {dimension.id}; expected "
+                f"{scale.low + 1} to {scale.high}"
+            )
 
     async def run(self, unit: Unit) -> Decision:
         scale = unit.dimension.scale
