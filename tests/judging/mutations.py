@@ -26,7 +26,7 @@ MUTATIONS = [
     ("a majority is one of the votes asked", "counting.py", "winner = majority(sides, asked)",
      "winner = majority(sides, sum(of is not None for of in sides))"),
     ("a malformed answer is repaired", "loose_json.py", "repaired = _repair(text)", "repaired = None"),
-    ("a score that may be cut is not completed", "loose_json.py", "or text.rstrip()[-1:].isdigit()", ""),
+    ("a score that may be cut is not completed", "loose_json.py", "or text[-1:].isdigit() ", ""),
     ("an unusable answer is asked for again", "asking.py", "for again in (False, True):", "for again in (False,):"),
     ("a contradiction is flagged", "answer.py", "if _contradicts(fields.model_extra or {}, harmful):", "if False:"),
     ("a reply that addresses its judge is flagged", "units.py", 'flags.add("injection_suspected")', "pass"),
