@@ -33,7 +33,6 @@ class Progress:
     done: int = 0
     calls: int = 0
     cost: float | None = 0.0
-    in_flight: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -229,7 +228,6 @@ class _Runner:
         self.width += width
         running = asyncio.create_task(self._judge(task, writer, meter, tries))
         self.tasks.add(running)
-        self.progress.in_flight = len(self.tasks)
         return True
 
     def _too_small(self, task: Task) -> str:
@@ -285,7 +283,6 @@ class _Runner:
             running = asyncio.current_task()
             if running is not None:
                 self.tasks.discard(running)
-            self.progress.in_flight = len(self.tasks)
             self.freed.set()
 
     def _watch_endpoint(self, judgment: Judgment) -> None:
