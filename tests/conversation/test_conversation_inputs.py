@@ -138,7 +138,7 @@ def test_no_source_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
         Inputs([])
     for read in (lambda f: Inputs(["a"], format=f), lambda f: read_conversations("a", format=f)):
         with pytest.raises(UsageError, match="jsonl, json, transcript"):
-            read("csv")
+            read("xml")
 
 
 def test_a_lone_name_is_one_source(tmp_path: Path) -> None:

@@ -169,6 +169,11 @@ def test_the_beginning_tells_the_format_of_what_has_no_suffix(text: str, format:
     assert sniff(text.encode()) == format
 
 
+def test_tables_and_logs_in_binary_are_known_by_their_first_bytes() -> None:
+    assert sniff(b"PAR1\x15\x00") == "parquet"
+    assert sniff(b"PK\x03\x04\x00") == "inspect"
+
+
 def test_bytes_that_are_not_utf8_do_not_hide_that_it_is_json_lines() -> None:
     assert sniff(b'{"response": "\xfc"}\n{}') == "jsonl"
 

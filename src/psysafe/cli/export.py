@@ -12,31 +12,45 @@ import typer
 if TYPE_CHECKING:
     from psysafe.runs import Store
 
+# what a terminal would show as noise
+_BINARY = ("parquet",)
+
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
-    to: Annotated[str, typer.Option("--to", help="jsonl or csv.")] = "jsonl",
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
+    to: Annotated[str, typer.Option("--to", help="jsonl, csv, parquet or inspect.")] = "jsonl",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout; inspect needs a file.")
+    ] = None,
 ) -> int:
-    """Write a run's judgments to a file, one a line."""
+    """Write a run's judgments to a file, one a line; or as a log of Inspect."""
     from psysafe.cli.console import note
     from psysafe.errors import UsageError
-    from psysafe.runs import EXPORTS, Store
+    from psysafe.runs import Store
+    from psysafe.runs.export import EXPORTS, FILE_EXPORTS
 
-    write = EXPORTS.get(to)
-    if write is None:
-        raise UsageError(f"unknown export {to!r}; there are: {', '.join(EXPORTS)}")
+    if to not in EXPORTS and to not in FILE_EXPORTS:
+        raise UsageError(f"unknown export {to!r}; there are: {', '.join((*EXPORTS, *FILE_EXPORTS))}")
+    if output is None and to in FILE_EXPORTS:
+        raise UsageError(f"--to {to} writes files: name one with -o, such as -o run.eval")
+    if output is None and to in _BINARY and sys.stdout.isatty():
+        raise UsageError(f"--to {to} is not for a terminal: name a file with -o, such as -o run.{to}")
     store = Store.open(run)
     try:
         if output is None:
-            write(store, sys.stdout.buffer)
+            EXPORTS[to](store, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return 0
+        files = [output]
         try:
-            count = _write(store, output, write)
+            if to in FILE_EXPORTS:
+                count, files = FILE_EXPORTS[to](store, output)
+            else:
+                count = _write(store, output, EXPORTS[to])
         except OSError as error:
             raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
-        note(f"{count:,} judgments written to {output}")
+        names = str(output) if len(files) == 1 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
+        note(f"{count:,} judgments written to {names}")
         return 0
     finally:
         store.close()

@@ -4,8 +4,9 @@
 - ``read_conversations(path)``: one input as a stream. ``Inputs(paths)``: several, checked before use.
 - ``parse_record(obj)``: one decoded record.
 
-Formats: JSON Lines, a JSON document, a plain transcript. Whatever cannot be read is an ``InputError`` that
-names file, line and field; nothing is dropped in silence.
+Formats: JSON Lines, a JSON document (ChatGPT's export and logs of OpenAI-style calls among them), CSV, Parquet,
+logs of Inspect, a plain transcript. Whatever cannot be read is an ``InputError`` that names file, line and
+field; nothing is dropped in silence.
 """
 
 from psysafe.conversation.formats import FORMATS, Format

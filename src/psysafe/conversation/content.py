@@ -103,16 +103,17 @@ def _tool_calls(message: dict[str, Any]) -> list[str]:
             if not isinstance(call, dict):
                 raise Problem(path, f"found {shown(call)}; expected an object with a function")
             if "function" not in call and "name" in call:
-                lines.append(_call_line(call, path))  # some servers leave the wrapper out
+                lines.append(call_line(call, path))  # some servers leave the wrapper out
             else:
                 kind = "custom" if "custom" in call else "function"
-                lines.append(_call_line(call.get(kind), f"{path}.{kind}"))
+                lines.append(call_line(call.get(kind), f"{path}.{kind}"))
     if message.get("function_call") is not None:
-        lines.append(_call_line(message["function_call"], "function_call"))
+        lines.append(call_line(message["function_call"], "function_call"))
     return lines
 
 
-def _call_line(call: object, path: str) -> str:
+def call_line(call: object, path: str) -> str:
+    """``[tool call: name(arguments)]``."""
     if not isinstance(call, dict):
         raise Problem(path, f"found {shown(call)}; expected an object with a name and arguments")
     name = call.get("name")

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
-from psysafe.conversation.formats import READERS, Format, check_format
+from psysafe.conversation.formats import Format, check_format, read_items
 from psysafe.conversation.labels import labels
 from psysafe.conversation.problems import BadInput, join, shown
 from psysafe.conversation.reading import Item, Job, Place
@@ -131,7 +131,7 @@ class Inputs:
                     self._stamps.append(stream.stamp())
                 elif stream.stamp() != self._stamps[index]:
                     raise source.error(_CHANGED)
-                for item in READERS[source.format](stream.read, job):
+                for item in read_items(source.format, stream, job):
                     yield job, item
                 # the stamp is coarse on some file systems, and a file may grow while it is read
                 digest = stream.sha256()
@@ -152,7 +152,7 @@ class Inputs:
             self._repeats.append(position)
             tally.add(item, -1)
             if len(errors) < KEPT_ERRORS:
-                field = join(place, "id") if isinstance(place, str) else "id"
+                field = _field(place)
                 problem = f"id {shown(item.id)} was already used at {first}; expected every id once"
                 errors.append((position, InputError(job.file, _line(place), field, problem)))
         return errors
@@ -160,6 +160,12 @@ class Inputs:
 
 def _line(place: Place) -> int | None:
     return place if isinstance(place, int) else None
+
+
+def _field(place: Place) -> str:
+    if isinstance(place, int):
+        return "id"
+    return f"{place}, id" if " " in place else join(place, "id")  # a row or sample is no path
 
 
 def _where(job: Job, place: Place) -> str:

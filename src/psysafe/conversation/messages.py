@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from psysafe.conversation.content import check_text, message_text
 from psysafe.conversation.problems import Problem, shown
 from psysafe.conversation.types import Finish, Message, Role
 
-_ROLES: dict[str, Role] = {
+ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -34,6 +36,17 @@ def read_messages(raw: object, path: str, limit: int) -> list[Message]:
     Raises:
         Problem: with a path that starts with ``path``, the place of the list in its record.
     """
+    messages = read_any_messages(raw, path, limit)
+    check_assistant(messages, path)
+    return messages
+
+
+def read_any_messages(raw: object, path: str, limit: int) -> list[Message]:
+    """At least one message of any roles, such as those of a request.
+
+    Raises:
+        Problem: as ``read_messages`` does.
+    """
     if not isinstance(raw, list):
         raise Problem(path, f"found {shown(raw)}; expected a list of messages")
     if not raw:
@@ -41,22 +54,27 @@ def read_messages(raw: object, path: str, limit: int) -> list[Message]:
     messages: list[Message] = []  # as long as the index of the next one, for its error
     try:
         for message in raw:
-            messages.append(_message(message, limit))
+            messages.append(read_message(message, limit))
     except Problem as problem:
         raise problem.under(f"{path}[{len(messages)}]") from None
-    if not any(message.role == "assistant" for message in messages):
-        raise Problem(path, "found no assistant message; expected at least one, since that is what is judged")
     return messages
 
 
-def _message(raw: object, limit: int) -> Message:
+def check_assistant(messages: Sequence[Message], path: str) -> None:
+    """Raises ``Problem`` if there is nothing to judge."""
+    if not any(message.role == "assistant" for message in messages):
+        raise Problem(path, "found no assistant message; expected at least one, since that is what is judged")
+
+
+def read_message(raw: object, limit: int) -> Message:
+    """One message; a ``Problem`` names its field."""
     if not isinstance(raw, dict):
         raise Problem("", f"found {shown(raw)}; expected a message: an object with role and content")
     name = raw.get("role")
-    role = _ROLES.get(name) if isinstance(name, str) else None
+    role = ROLES.get(name) if isinstance(name, str) else None
     if role is None:
         found = f"unknown role {shown(name)}" if "role" in raw else "missing"
-        raise Problem("role", f"{found}; expected one of {', '.join(_ROLES)}")
+        raise Problem("role", f"{found}; expected one of {', '.join(ROLES)}")
     content = raw.get("content")
     if not isinstance(content, str) or len(raw) > 2:
         content = message_text(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from psysafe.conversation.formats import READERS, Format, check_format
+from psysafe.conversation.formats import Format, check_format, read_items
 from psysafe.conversation.labels import labels
 from psysafe.conversation.problems import BadInput
 from psysafe.conversation.reading import Job
@@ -55,7 +55,7 @@ def _stream(
     assert source.format is not None  # prepare() has set it
     good, count, errors = 0, 0, list[InputError]()
     with source.open() as stream:
-        for _, item in READERS[source.format](stream.read, job):
+        for _, item in read_items(source.format, stream, job):
             if isinstance(item, Conversation):
                 good += 1
                 yield item

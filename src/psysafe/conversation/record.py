@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from psysafe.conversation.content import check_text
-from psysafe.conversation.messages import read_finish, read_messages
+from psysafe.conversation.export_shapes import read_export
+from psysafe.conversation.identifiers import identifier
+from psysafe.conversation.messages import check_assistant, read_finish, read_messages
 from psysafe.conversation.problems import Problem, shown
 from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS, Conversation, Message, Role
 
 MAX_MESSAGE_CHARS = 1_000_000
-_MAX_ID_CHARS = 512
 # far below the 254 levels that orjson writes, so that what was read can be exported inside other objects
 _MAX_METADATA_DEPTH = 100
 
 _PROMPT_KEYS = ("prompt", "user")
 _REPLY_KEYS = ("response", "reply", "completion")
+_ABOUT_REPLY = ("finish_reason", "judged_message")
 _EXPECTED = "an object with messages (a list), or with prompt and response (reply, completion)"
 
 
@@ -37,10 +40,11 @@ def parse_record(
             - ``{"messages": [...]}`` in OpenAI's style, or the bare list. Of a message, role, content,
               finish_reason, refusal and tool calls are read; other keys (name, timestamps) are not kept;
             - ``{"prompt" or "user": text, "response", "reply" or "completion": text, "system": text}``, where
-              all but the reply may be absent.
+              all but the reply may be absent;
+            - a conversation of ChatGPT's account export, or a logged call of an OpenAI-style API.
 
-            ``id``, ``judged_message`` and ``finish_reason`` (of the last assistant message) are read in both
-            kinds of object; all other keys become metadata, untouched and in order.
+            ``id``, ``judged_message`` and ``finish_reason`` (of the last assistant message) are read in all
+            objects; all other keys become metadata, untouched and in order.
         file: name of the input, for errors.
         line: 1-based line, for errors; None where the format has none.
         default_id: the id of a record that has none.
@@ -68,19 +72,33 @@ def convert(obj: object, default_id: str, limit: int) -> Conversation:
         raise Problem("", f"found {shown(obj)}; expected {_EXPECTED}")
     if "messages" in obj:
         messages, used = read_messages(obj["messages"], "messages", limit), RESERVED_KEYS
+    elif (found := read_export(obj, default_id, limit)) is not None:
+        metadata = {key: value for key, value in found.metadata.items() if key not in _ABOUT_REPLY}
+        if obj.get("finish_reason") is not None:
+            _set_last_finish(found.messages, obj)
+        return assemble(found.id, found.messages, metadata, obj.get("judged_message"))
     else:
         messages, used = _pair(obj, limit)
     if obj.get("finish_reason") is not None:
         _set_last_finish(messages, obj)
-    judged = obj.get("judged_message")
-    if judged is not None:
-        _check_judged(judged, messages)
-    identifier = _identifier(obj["id"]) if "id" in obj else default_id
+    name = identifier(obj["id"]) if "id" in obj else default_id
     metadata = {key: value for key, value in obj.items() if key not in used}
     if METADATA_KEY in obj:
         _unpack_metadata(obj[METADATA_KEY], metadata)
+    return assemble(name, messages, metadata, obj.get("judged_message"))
+
+
+def assemble(name: str, messages: Sequence[Message], metadata: dict[str, Any], judged: Any) -> Conversation:
+    """A conversation whose messages and id have been read.
+
+    Raises:
+        Problem: there is nothing to judge, ``judged`` is no assistant message, or the metadata is too deep.
+    """
+    check_assistant(messages, "messages")
+    if judged is not None:
+        _check_judged(judged, messages)
     _check_depth(metadata)
-    return Conversation(identifier, tuple(messages), metadata, judged)
+    return Conversation(name, tuple(messages), metadata, judged)
 
 
 def is_record(obj: object) -> bool:
@@ -128,7 +146,7 @@ def _set_last_finish(messages: list[Message], obj: dict[str, Any]) -> None:
     messages[index] = Message(last.role, last.content, finish)
 
 
-def _check_judged(judged: object, messages: list[Message]) -> None:
+def _check_judged(judged: object, messages: Sequence[Message]) -> None:
     expected = "expected the 0-based index of an assistant message"
     if not isinstance(judged, int) or isinstance(judged, bool):
         raise Problem("judged_message", f"found {shown(judged)}; {expected}")
@@ -137,18 +155,6 @@ def _check_judged(judged: object, messages: list[Message]) -> None:
     if messages[judged].role != "assistant":
         found = f"found {judged}, where the role is {messages[judged].role}"
         raise Problem("judged_message", f"{found}; {expected}")
-
-
-def _identifier(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1024:
-        return str(value)
-    if not isinstance(value, str):
-        raise Problem("id", f"found {shown(value)}; expected text or an integer (or leave the key out)")
-    if not value.strip():
-        raise Problem("id", f"found {shown(value)}; expected text that is not blank (or leave the key out)")
-    if len(value) > _MAX_ID_CHARS:
-        raise Problem("id", f"found {len(value):,} characters; expected at most {_MAX_ID_CHARS}")
-    return check_text(value, "id", _MAX_ID_CHARS)
 
 
 def _unpack_metadata(packed: object, metadata: dict[str, Any]) -> None:

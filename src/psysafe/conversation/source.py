@@ -13,6 +13,7 @@ from weakref import finalize
 
 from psysafe.conversation.formats import SNIFFED_BYTES, SUFFIXES, Format, format_of_suffix, sniff
 from psysafe.conversation.reading import BLOCK_BYTES
+from psysafe.conversation.seekable import seekable
 from psysafe.errors import InputError
 
 STDIN = "-"
@@ -141,6 +142,11 @@ class Stream:
         self._position += len(block)
         self._digest.update(block)
         return block
+
+    def seekable(self) -> BinaryIO:
+        """A file over all bytes, apart from this stream's position and digest; ``close`` ends it too."""
+        path = None if self._shared else self._source.path
+        return seekable(self._file.fileno(), None if path is None else os.fspath(path))
 
     def sha256(self) -> str:
         """64 hex digits over the whole input; reads what the reader of a defective one left."""

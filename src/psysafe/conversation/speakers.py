@@ -29,6 +29,11 @@ _OPENING = re.compile(
 )
 
 
+def role_of(label: str) -> str | None:
+    """The role that a speaker's label stands for, in any case; None if it is unknown."""
+    return _ROLES.get(label.strip().lower())
+
+
 def opening(line: str) -> tuple[str, str] | None:
     """The role and the text of a line that begins with a known label, plain or in Markdown; else None.
 

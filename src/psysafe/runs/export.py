@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
-from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS
+from psysafe.runs.export_inspect import export_inspect
+from psysafe.runs.export_parquet import export_parquet
+from psysafe.runs.export_records import json_text, parameters, records
 from psysafe.runs.store import Store
 
 _COLUMNS = (
     "id", "message", "scope", "dimension", "model", "mechanism", "mechanism_parameters",
-    "outcome", "reason", "score", "label", "harmful",
+    "outcome", "reason", "score", "label", "harmful", "probability",
     "consensus", "flags", "rationale", "evidence", "detail", "calls", "attempts", "prompt_tokens",
     "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash", "metadata",
 )  # fmt: skip
@@ -24,7 +27,7 @@ def export_jsonl(store: Store, out: BinaryIO) -> int:
     """One judgment a line: ``id`` of the conversation, the fields of ``Judgment``, and the conversation's
     ``metadata``. Returns the number of lines."""
     count = 0
-    for record in _records(store):
+    for record in records(store):
         out.write(orjson.dumps(record) + b"\n")
         count += 1
     return count
@@ -37,17 +40,16 @@ def export_csv(store: Store, out: BinaryIO) -> int:
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
     count = 0
-    for record in _records(store):
+    for record in records(store):
         row = {
             **record,
             "mechanism": record["mechanism"]["name"],
-            "mechanism_parameters": orjson.dumps(
-                {name: value for name, value in record["mechanism"].items() if name != "name"}
-            ).decode(),
+            "mechanism_parameters": parameters(record["mechanism"]),
             "flags": " ".join(record["flags"]),
-            "metadata": orjson.dumps(record["metadata"]).decode() if record["metadata"] else None,
+            "metadata": json_text(record["metadata"]) if record["metadata"] else None,
             **(record["usage"] or dict.fromkeys(("prompt_tokens", "completion_tokens"))),
             "evidence": " | ".join(item["quote"] for item in record["evidence"]),
+            "probability": record.get("probability"),
         }
         writer.writerow([_cell(row[column]) for column in _COLUMNS])
         count += 1
@@ -58,15 +60,14 @@ def export_csv(store: Store, out: BinaryIO) -> int:
 # What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards included.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
-EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {"jsonl": export_jsonl, "csv": export_csv}
-
-
-def _records(store: Store) -> Iterator[dict[str, Any]]:
-    for judgment, conversation in store.judgments():
-        metadata = conversation.get(METADATA_KEY)
-        if metadata is None:
-            metadata = {name: value for name, value in conversation.items() if name not in RESERVED_KEYS}
-        yield {"id": judgment["conversation"], **judgment, "metadata": metadata}
+# to a stream; each returns the number of judgments
+EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {
+    "jsonl": export_jsonl,
+    "csv": export_csv,
+    "parquet": export_parquet,
+}
+# to a path, which may become several files; each returns the number of judgments and the files
+FILE_EXPORTS: dict[str, Callable[[Store, Path], tuple[int, list[Path]]]] = {"inspect": export_inspect}
 
 
 def _cell(value: Any) -> Any:
