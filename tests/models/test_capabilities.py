@@ -352,7 +352,22 @@ def test_a_refusal_of_the_prompt_itself_gives_nothing_up(answer: Answer) -> None
         async with Endpoint(lambda body, attempt: answer) as endpoint, opened(endpoint) as model:
             assert (await failure_of(model, **EVERYTHING)).kind == "bad_request"
             assert model.capabilities == Capabilities()
-            assert len(endpoint.calls) == 1
+            # Once more without token probabilities, which it might have refused without a name for them.
+            assert ["logprobs" in call.body for call in endpoint.calls] == [True, False]
+
+    run(scenario())
+
+
+def test_token_probabilities_that_are_refused_without_a_name_are_given_up_once_it_answers_without_them() -> None:
+    def handler(body: dict[str, Any], attempt: int) -> Answer | str:
+        return error(400, "unsupported request") if "logprobs" in body else "2"
+
+    async def scenario() -> None:
+        async with Endpoint(handler) as endpoint, opened(endpoint) as model:
+            for _ in range(2):
+                assert (await ask(model, top_logprobs=5)).text == "2"
+            assert model.capabilities.dropped == {"logprobs"}
+            assert ["logprobs" in call.body for call in endpoint.calls] == [True, False, False]
 
     run(scenario())
 

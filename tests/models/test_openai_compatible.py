@@ -4,9 +4,12 @@ import asyncio
 import email.utils
 import json
 import logging
+import ssl
+import subprocess
 import time
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -778,3 +781,26 @@ def failure_to(answer: Answer) -> ModelError:
             return await failure_of(model)
 
     return run(scenario())
+
+
+def test_a_certificate_that_nobody_vouches_for_is_an_endpoint_error_in_words(tmp_path: Path) -> None:
+    make = (
+        f"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout {tmp_path}/k -out {tmp_path}/c"
+    )
+    try:
+        subprocess.run(make.split(), check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("makes a certificate with openssl, which is not installed")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "c", tmp_path / "k")
+
+    async def scenario() -> ModelError:
+        server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            model = load_model(f"https://127.0.0.1:{port}/v1#m", replace(QUICK, max_retries=0), environment={})
+            return await failure_of(model)
+
+    failure = run(scenario())
+    assert failure.kind == "endpoint_error"
+    assert "certificate" in str(failure)

@@ -152,3 +152,9 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:
         return None
+
+
+def connection_problem(error: Exception) -> str:
+    """Why no connection came about, of an aiohttp.ClientConnectorError; one about a certificate has no OS error."""
+    cause = getattr(error, "_os_error", None)
+    return getattr(cause, "strerror", None) or str(cause or error)

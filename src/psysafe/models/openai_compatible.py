@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,7 +17,7 @@ from psysafe.conversation import Message
 from psysafe.models.base import ModelError, ModelInfo, Price, Reply, Sampling, Schema
 from psysafe.models.capabilities import Capabilities
 from psysafe.models.chat_completion import ErrorInside, read_completion
-from psysafe.models.http_errors import error_from_response, scrub
+from psysafe.models.http_errors import connection_problem, error_from_response, scrub
 from psysafe.models.limits import Gate, Limits
 from psysafe.models.retries import call_with_retries
 
@@ -83,6 +83,7 @@ class OpenAICompatible:
         self._session: aiohttp.ClientSession | None = None
         self._opening: asyncio.Lock = asyncio.Lock()
         self._ready = False  # connected and probed
+        self._gives_logprobs = False  # an answer came to a request for them
         self._url = f"{endpoint.base_url}/chat/completions"
 
     @property
@@ -185,14 +186,25 @@ class OpenAICompatible:
             sent_as = (capabilities.structure, len(capabilities.downgrades))
             body = self._body(messages, config)
             try:
-                return await self._post(body, seconds)
+                reply = await self._post(body, seconds)
+                self._gives_logprobs = self._gives_logprobs or config.top_logprobs is not None
+                return reply
             except ModelError as error:
+                if error.kind == "bad_request" and error.parameter is None and self._may_refuse_logprobs(config):
+                    # Named or not, that may be what it refuses: not part of the probe, since few calls want it.
+                    reply = await self._post(self._body(messages, replace(config, top_logprobs=None)), seconds)
+                    self.capabilities.downgrade("logprobs")
+                    return reply
                 if error.kind != "bad_request" or error.parameter is None:
                     raise
                 if (capabilities.structure, len(capabilities.downgrades)) != sent_as:
                     continue  # another call has just learned the same
                 if not capabilities.downgrade(error.parameter):
                     raise
+
+    def _may_refuse_logprobs(self, config: Sampling) -> bool:
+        wanted = config.top_logprobs is not None and "logprobs" not in self.capabilities.dropped
+        return wanted and not self._gives_logprobs
 
     def _body(self, messages: Sequence[Message], config: Sampling) -> bytes:
         capabilities = self.capabilities
@@ -262,7 +274,7 @@ class OpenAICompatible:
                 retryable=True,
             ) from error
         except aiohttp.ClientConnectorError as error:
-            reason = error.os_error.strerror or str(error.os_error)
+            reason = scrub(connection_problem(error), self.endpoint.key)
             raise ModelError(
                 "endpoint_error",
                 f"cannot reach {self.endpoint.host}: {reason}; is it running, and is the address right?",

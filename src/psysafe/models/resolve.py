@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from psysafe.errors import UsageError
 from psysafe.models.base import ManagedModel, Price
+from psysafe.models.hosts import is_loopback
 from psysafe.models.limits import Limits
 from psysafe.models.openai_compatible import Endpoint, OpenAICompatible
 
@@ -51,6 +51,10 @@ FORMS = (
     *(f"{name}/MODEL" for name in PROVIDERS),
     "http(s)://HOST/v1#MODEL",
     "scripted:FILE.yaml",
+    "inspect:PROVIDER/NAME",
+    "http:FILE.yaml",
+    "python:MODULE:CALLABLE",
+    "local",
 )
 
 
@@ -61,21 +65,43 @@ def load_model(
     price: Price | None = None,
     environment: Mapping[str, str] | None = None,
     need_key: bool = True,
+    also: Sequence[str] = (),
 ) -> ManagedModel:
     """The model that a string names.
 
     Args:
         name: ``PROVIDER/MODEL`` (see ``PROVIDERS``), a base URL with ``#MODEL`` (without it, the endpoint is
-            asked and must serve exactly one), or ``scripted:FILE.yaml``.
+            asked and must serve exactly one), ``scripted:FILE.yaml``, ``inspect:PROVIDER/NAME``, ``http:FILE.yaml``
+            or ``python:MODULE:CALLABLE``.
         limits: bounds for its endpoint.
         price: overrides what genai-prices knows.
         environment: where keys and base URLs are read from; the process's by default.
         need_key: whether a missing key is an error; False for a model that will not be asked.
+        also: further forms that the caller takes, for the error about an unknown one.
 
     Raises:
         UsageError: an unknown form, a missing key; says what to set.
     """
     environment = os.environ if environment is None else environment
+    if name in ("local", "local-tiny"):
+        from psysafe.models.local import LocalModel
+
+        local = LocalModel(name, limits, environment=environment)
+        if need_key:
+            local.check()
+        return local
+    if name.startswith("inspect:"):
+        from psysafe.models.inspect_model import load_inspect
+
+        return load_inspect(name, limits, price, need_key)
+    if name.startswith("python:"):
+        from psysafe.models.callable_loading import load_callable
+
+        return load_callable(name, limits, price)
+    if name.startswith("http:") and not name.startswith("http://"):
+        from psysafe.models.http_target import load_http
+
+        return load_http(name, limits, price, environment, need_key)
     if name.startswith("scripted:"):
         from psysafe.models.scripted import load_scripted
 
@@ -92,7 +118,7 @@ def load_model(
     provider_name, slash, model = name.partition("/")
     provider = PROVIDERS.get(provider_name)
     if provider is None or not slash or not model:
-        raise UsageError(f"unknown model {name!r}; expected one of: {', '.join(FORMS)}")
+        raise UsageError(f"unknown model {name!r}; expected one of: {', '.join((*also, *FORMS))}")
     key = _key(environment, provider.key_name) if provider.key_name else None
     if provider.key_name and not key and need_key:
         raise UsageError(f"{name}: no key; set the environment variable {provider.key_name}")
@@ -151,17 +177,8 @@ def _endpoint(url: str, model: str | None, key: str | None, key_name: str | None
     return Endpoint(
         base_url=base,
         host=f"{host}:{port}" if port else host,
-        loopback=_is_loopback(parts.hostname),
+        loopback=is_loopback(parts.hostname),
         model=model,
         key=key,
         key_name=key_name if key else None,
     )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
