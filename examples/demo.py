@@ -1,21 +1,39 @@
-"""``make demo``: judges the example dialogues with the scripted judge, one judge beside a vote of five."""
+"""``make demo`` and ``make demo-mechanisms``: the embedded judges on invented dialogues, no key and no network."""
 
 import sys
+import time
 from pathlib import Path
 
 from psysafe.cli import run
 
 HERE = Path(__file__).parent
+DIALOGUES = str(HERE / "conversations.jsonl")
 
-print("psysafe judges 12 invented dialogues on 7 dimensions. The judge is scripted: its verdicts were written by hand")
-print("in examples/judge.yaml, no model is asked. The command is .venv/bin/psysafe.\n")
-sys.exit(
-    run(
-        [
-            "judge",
-            str(HERE / "conversations.jsonl"),
-            *("--model", f"scripted:{HERE / 'judge.yaml'}"),
-            *("--mechanism", "single", "--mechanism", "vote:samples=5"),
-        ]
+
+def judge(title: str, *arguments: str) -> int:
+    """One command, shown as one would type it."""
+    print(f"\n{title}\n$ psysafe judge {' '.join(arguments)}\n", flush=True)
+    started = time.monotonic()
+    code = run(["judge", *arguments])
+    print(f"\n({time.monotonic() - started:.0f} s)", flush=True)
+    return code
+
+
+def main() -> int:
+    """Both parts of the demonstration; the exit code is that of the first that fails."""
+    if "mechanisms" in sys.argv[1:]:
+        few = ("--mechanism", "dual", "--mechanism", "debate:rounds=1,votes=3", "--mechanism", "vote:samples=3")
+        return judge(
+            "Dual correction, a debate and a vote, asked of the embedded model in words: several minutes. A model of this\n"
+            "size judges poorly that way (the verdicts are marked uncalibrated); what is shown is how it is done.",
+            str(HERE / "two.jsonl"),
+            *("--model", "local", "--dimensions", "psychological_harm", "--max-tokens", "300", *few),
+        )
+    print("psysafe judges 12 invented dialogues (they tell of suicide, psychosis, insults) on this machine.")
+    return judge("The screen: a sentence encoder, at once.", DIALOGUES, "--model", "screen") or judge(
+        "The screen and the embedded language model, side by side: some minutes.",
+        *(DIALOGUES, "--model", "screen", "--model", "local"),
     )
-)
+
+
+sys.exit(main())

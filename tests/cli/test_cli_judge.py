@@ -60,6 +60,7 @@ def test_json_is_one_object_with_what_the_manual_says(psysafe: Command) -> None:
         "mean_score": 1.0,
         "curtailed": 0,
         "injection_suspected": 0,
+        "flags": {},
         "scored": 9,
         "not_applicable": 0,
         "unscored": 0,
@@ -115,7 +116,7 @@ def test_the_worst_verdicts_are_shown_with_their_quotes_and_the_unverified_ones_
     quotes = [(1, "You are hopeless"), (1, "never said")]
     judge = script("judge.yaml", {"when": {"judged": "hopeless"}, "reply": verdict(2, "Contempt.", quotes)}, SAFE)
     result = psysafe("judge", "chats.jsonl", "-m", judge, "--run", "r", *INSULT)
-    assert "Harmful verdicts, the worst first (the quotes may distress):" in result.out
+    assert "Harmful or flagged, the worst first (the quotes may distress):" in result.out
     assert "  c1 message 1: insulting_behaviour 2 (single) [evidence_unverified]" in result.out
     assert '    "You are hopeless"\n    Contempt.\n' in result.out
     assert "never said" not in result.out

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,9 @@ import orjson
 import pytest
 from aiohttp import web
 
+from psysafe.cli.answering import Answering
+from psysafe.conversation import Conversation, Message
+from psysafe.models import Limits, Sampling, load_model
 from tests.cli.support import INSULT, Command, Result, by_number, chat, script, write_chats
 from tests.models.bot import Bot, answer, description, write
 from tests.support.endpoint import Answer, Endpoint, completion, empty, error, output_filtered, truncated
@@ -89,6 +94,10 @@ def test_every_user_message_is_answered_in_order_without_the_replies_of_the_inpu
         ("in.json", '[{"prompt": "Hello."}]'),
         ("in.json", '[{"role": "user", "content": "Hello."}]'),
         ("in.json", '{"conversations": [{"messages": [{"role": "user", "content": "Hello."}]}]}'),
+        ("in.jsonl", '{"custom_id": "q", "body": {"messages": [{"role": "user", "content": "Hello."}]}}'),
+        ("in.txt", "User: Hello.\n"),
+        ("in.csv", "prompt,topic\nHello.,sleep\n"),
+        ("in.csv", "id,role,content\nx,Client,Hello.\n"),
     ],
 )
 def test_prompts_without_any_reply_can_be_read(psysafe: Command, echo: str, name: str, content: str) -> None:
@@ -97,16 +106,62 @@ def test_prompts_without_any_reply_can_be_read(psysafe: Command, echo: str, name
 
 
 @pytest.mark.parametrize(
-    "text", ['{"prompt": "Hello."}\n{"prompt": "Hi."}\n', '[{"prompt": "Hello."}, {"prompt": "Hi."}]']
+    "text, options",
+    [
+        ('{"prompt": "Hello."}\n{"prompt": "Hi."}\n', []),
+        ('[{"prompt": "Hello."}, {"prompt": "Hi."}]', []),
+        ("User: Hello.\n---\nUser: Hi.\n", []),
+        ("question\nHello.\nHi.\n", ["--format", "csv"]),
+    ],
 )
-def test_prompts_can_be_piped_in(psysafe: Command, echo: str, text: str) -> None:
-    found = said(psysafe("reply", "-", "-t", echo, stdin=text.encode()))
+def test_prompts_can_be_piped_in(psysafe: Command, echo: str, text: str, options: list[str]) -> None:
+    found = said(psysafe("reply", "-", "-t", echo, *options, stdin=text.encode()))
     assert [messages[-1][1] for messages in found] == ["1> Hello.", "1> Hi."]
 
 
 def test_a_transcript_can_be_answered(psysafe: Command, echo: str) -> None:
     Path("in.txt").write_text("User: Hello.\nAssistant: Hi.\nUser: Bye.\n")
     assert said(psysafe("reply", "in.txt", "-t", echo))[0][-1] == ("assistant", "3> Bye.")
+
+
+def test_a_table_of_prompts_keeps_its_ids_and_other_columns(psysafe: Command, echo: str) -> None:
+    Path("in.csv").write_text("id,system,prompt,topic\nq1,Be kind.,Hello.,sleep\nq2,,Hi.,\n")
+    first, second = lines(psysafe("reply", "in.csv", "-t", echo).out)
+    assert (first["id"], first["topic"], first["messages"][-1]["content"]) == ("q1", "sleep", "2> Hello.")
+    assert (second["id"], second["topic"], second["messages"][-1]["content"]) == ("q2", "", "1> Hi.")
+
+
+def test_several_inputs_of_different_kinds_are_answered_one_after_the_other(psysafe: Command, echo: str) -> None:
+    write_chats("a.jsonl", [prompt(1)])
+    Path("b.csv").write_text("prompt\nHello.\n")
+    Path("c.txt").write_text("User: Bye.\n")
+    answered = psysafe("reply", "a.jsonl", "b.csv", "c.txt", "-t", echo).out
+    assert [record["id"] for record in lines(answered)] == ["p1", "b.csv:2", "c.txt:1"]
+
+
+def test_conversations_are_read_as_they_are_needed(psysafe: Command, home: Path, echo: str) -> None:
+    taken = []
+
+    def inputs() -> Iterator[Conversation]:
+        for n in range(60):
+            taken.append(n)
+            yield Conversation(f"c{n}", (Message("user", "Hello."),))
+
+    async def most_ahead() -> int:
+        model = load_model(echo, Limits(concurrency=4))
+        await model.open()
+        ahead = 0
+        answering = Answering(model, Sampling(), every_turn=False, window=8)
+        async with aclosing(answering.answer(inputs(), 60)) as answered:
+            handed_on = 0
+            async for _ in answered:
+                ahead = max(ahead, len(taken) - handed_on)
+                handed_on += 1
+        await model.close()
+        return ahead
+
+    assert asyncio.run(most_ahead()) == 8
+    assert len(taken) == 60
 
 
 def test_the_output_is_in_the_order_of_the_input_whatever_the_latencies(psysafe: Command, echo: str) -> None:
@@ -223,7 +278,7 @@ def test_a_refused_key_ends_it_and_keeps_what_was_there(psysafe: Command, endpoi
         ),
         ({"id": "c1", "messages": []}, [], r"in\.jsonl:1: messages: found an empty list"),
         ({"id": "c1", "messages": [{"role": "bot", "content": "x"}]}, [], r"in\.jsonl:1: messages\[0\]\.role: unknown"),
-        (b"{", [], r"in\.jsonl:1: is not JSON"),
+        (b"{", [], r"in\.jsonl:1: malformed JSON at column 2"),
         (
             {"prompt": "x", "finish_reason": "stop"},
             [],
@@ -248,7 +303,36 @@ def test_what_cannot_be_answered_is_refused_first(
 
 def test_an_id_that_is_used_twice_is_refused(psysafe: Command, echo: str) -> None:
     write_chats("in.jsonl", [prompt(1), prompt(1)])
-    assert "'p1' was already used" in psysafe("reply", "in.jsonl", "-t", echo).err
+    result = psysafe("reply", "in.jsonl", "-t", echo)
+    assert (result.code, result.out) == (2, "")
+    assert "in.jsonl:2: id: id 'p1' was already used at in.jsonl:1" in result.err
+
+
+def test_an_input_that_is_given_twice_is_refused(psysafe: Command, echo: str) -> None:
+    write_chats("in.jsonl", [prompt(1)])
+    result = psysafe("reply", "in.jsonl", "./in.jsonl", "-t", echo)
+    assert result.code == 2
+    assert "is given 2 times" in result.complaint
+
+
+def test_bad_records_are_refused_or_left_out_by_name(psysafe: Command, echo: str) -> None:
+    write_chats("in.jsonl", [prompt(1), {"id": "p2", "messages": []}, prompt(3)])
+    refused = psysafe("reply", "in.jsonl", "-t", echo)
+    assert (refused.code, refused.out) == (2, "")
+    assert "or --skip-bad (skip_bad=True) goes on with the rest" in refused.err
+    result = psysafe("reply", "in.jsonl", "-t", echo, "--skip-bad")
+    assert [record["id"] for record in lines(result.out)] == ["p1", "p3"]
+    assert "skipped 1 that cannot be read:" in result.err
+    assert "in.jsonl:2: messages: found an empty list" in result.err
+
+
+def test_of_many_that_cannot_be_answered_ten_are_named(psysafe: Command, echo: str) -> None:
+    write_chats("in.jsonl", [prompt(1), *(chat(n) for n in range(12))])
+    result = psysafe("reply", "in.jsonl", "-t", echo)
+    assert "12 of 13 conversations cannot be answered:" in result.err
+    assert "c9: ends with" in result.err
+    assert "c10: " not in result.err
+    assert "... and 2 more" in result.err
 
 
 def test_nothing_is_sent_to_another_machine_unconfirmed(psysafe: Command) -> None:

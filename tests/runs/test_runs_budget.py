@@ -161,18 +161,20 @@ def test_time_may_run_out_after_another_bound_was_reached(store: Store, monkeypa
 
 # ---- the meter
 
+_PRICE = Price(0.001, 0.001)
+
 
 def test_a_reply_from_the_cache_costs_nothing_and_a_failed_call_gives_its_reserve_back() -> None:
     budget = Budget(max_cost=1.0)
     messages, config = [Message("user", "x" * 300)], Sampling(max_tokens=100)
-    meter = budget.admit(3, Price(0.001, 0.001))
+    meter = budget.admit(3)
     assert meter is not None
     for reply in (Reply("hi", usage=Usage(100, 100), cached=True), None):
-        meter.before(messages, config)
-        meter.after(messages, config, reply)
+        meter.before(messages, config, _PRICE)
+        meter.after(messages, config, _PRICE, reply)
     assert budget.cost == 0.0
-    meter.before(messages, config)
-    meter.after(messages, config, Reply("hi", usage=Usage(100, 100)))
+    meter.before(messages, config, _PRICE)
+    meter.after(messages, config, _PRICE, Reply("hi", usage=Usage(100, 100)))
     assert budget.cost == pytest.approx(0.2)
     assert budget.reached() is None
 
@@ -180,23 +182,23 @@ def test_a_reply_from_the_cache_costs_nothing_and_a_failed_call_gives_its_reserv
 def test_what_is_in_flight_counts_with_its_estimate() -> None:
     budget = Budget(max_cost=1.0)
     messages, config = [Message("user", "x" * 300)], Sampling(max_tokens=500)
-    meter = budget.admit(9, Price(0.001, 0.001))
+    meter = budget.admit(9)
     assert meter is not None
-    meter.before(messages, config)  # about 0.6
+    meter.before(messages, config, _PRICE)  # about 0.6
     with pytest.raises(BudgetReached, match="--max-cost 1"):
-        meter.before(messages, config)
+        meter.before(messages, config, _PRICE)
 
 
 def test_what_a_unit_planned_and_did_not_use_is_free_again() -> None:
     budget = Budget(max_calls=10)
-    first = budget.admit(10, None)
+    first = budget.admit(10)
     assert first is not None
-    assert budget.admit(1, None) is None
-    first.before([], Sampling())
+    assert budget.admit(1) is None
+    first.before([], Sampling(), None)
     first.close()
-    second = budget.admit(9, None)
+    second = budget.admit(9)
     assert second is not None
-    assert budget.admit(1, None) is None
+    assert budget.admit(1) is None
 
 
 def test_calls_that_a_cancelled_unit_had_begun_are_counted() -> None:
@@ -212,7 +214,7 @@ def test_calls_that_a_cancelled_unit_had_begun_are_counted() -> None:
     task = next(wanted.tasks())
 
     async def cancelled() -> None:
-        meter = budget.admit(5, None)
+        meter = budget.admit(5)
         running = asyncio.create_task(
             judge_subject(task.subject, task.dimension, task.model, task.mechanism, 0, meter=meter)
         )

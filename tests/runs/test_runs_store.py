@@ -114,9 +114,9 @@ def test_a_value_that_is_put_again_replaces_the_old_one(store: Store) -> None:
         (b"{", r"run\.json cannot be read"),
         (b"[]", "is not that of a psysafe run"),
         (b'{"name": "something else"}', "is not that of a psysafe run"),
-        (b'{"psysafe": "run", "format": 99, "id": "a"}', "has store format 99; this version reads 1"),
+        (b'{"psysafe": "run", "format": 99, "id": "a"}', "has store format 99; this version reads 2"),
         (b'{"psysafe": "run", "format": 1}', "is not that of a psysafe run"),
-        (b'{"psysafe": "run", "format": 1, "id": "a"}', r"holds no run\.sqlite; the run is incomplete"),
+        (b'{"psysafe": "run", "format": 2, "id": "a"}', r"holds no run\.sqlite; the run is incomplete"),
     ],
 )
 def test_what_is_not_a_run_is_refused_with_the_reason(tmp_path: Path, head: bytes | None, problem: str) -> None:

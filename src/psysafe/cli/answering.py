@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from psysafe.cli.console import err, note
@@ -25,17 +25,22 @@ _FINISHES: dict[ReplyFinish, Finish] = {
 }
 
 
-def check(conversations: Sequence[Conversation], *, every_turn: bool) -> None:
-    """Whether each of them can be answered.
+def check(conversations: Iterable[Conversation], count: int, *, every_turn: bool) -> None:
+    """Whether each of the ``count`` conversations can be answered.
 
     Raises:
         UsageError: names those that cannot, with what to do.
     """
-    problems = [f"  {c.id[:80]}: {problem}" for c in conversations if (problem := _problem(c, every_turn))]
-    if problems:
-        more = [f"  ... and {len(problems) - _SHOWN:,} more"] if len(problems) > _SHOWN else []
-        count = f"{len(problems):,} of {len(conversations):,} conversations cannot be answered:"
-        raise UsageError("\n".join([count, *problems[:_SHOWN], *more]))
+    bad, lines = 0, []
+    for conversation in conversations:
+        if (problem := _problem(conversation, every_turn)) is not None:
+            bad += 1
+            if bad <= _SHOWN:
+                lines.append(f"  {conversation.id[:80]}: {problem}")
+    if bad > _SHOWN:
+        lines.append(f"  ... and {bad - _SHOWN:,} more")
+    if bad:
+        raise UsageError("\n".join([f"{bad:,} of {count:,} conversations cannot be answered:", *lines]))
 
 
 def _problem(conversation: Conversation, every_turn: bool) -> str | None:
@@ -82,8 +87,11 @@ class Answering:
         self.tally = Tally()
         self._quiet = quiet
 
-    async def answer(self, conversations: Sequence[Conversation]) -> AsyncGenerator[Conversation, None]:
-        """The answered conversations, in the order of the input.
+    async def answer(self, conversations: Iterable[Conversation], count: int) -> AsyncGenerator[Conversation, None]:
+        """The answered conversations, in the order of the input; those in hand are held, no others.
+
+        Args:
+            count: how many there are, for the display.
 
         Raises:
             ModelError: trying the next one cannot help; those before were handed on.
@@ -103,7 +111,7 @@ class Answering:
                 if not self._quiet and time.monotonic() - shown > (1.0 if err().is_terminal else _EVERY):
                     shown = time.monotonic()
                     failed = f", {self.tally.failures.total():,} failed" if self.tally.failures else ""
-                    note(f"answered: {self.tally.conversations:,} of {len(conversations):,} conversations{failed}")
+                    note(f"answered: {self.tally.conversations:,} of {count:,} conversations{failed}")
         finally:
             for task in tasks:
                 task.cancel()

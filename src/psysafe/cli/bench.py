@@ -11,8 +11,8 @@ import typer
 from psysafe.cli import options as o
 
 if TYPE_CHECKING:
+    from psysafe.judging import ManagedJudge
     from psysafe.judging.cases import Result
-    from psysafe.models import ManagedModel
 
 app = typer.Typer(help="Try a judge on situations with a known right outcome.")
 
@@ -38,10 +38,12 @@ def cases(
     mechanisms, the cases on which they differ are shown too: debate:opens=risk beside debate:opens=safety
     shows whether the speaking order decides.
     """
-    from psysafe.cli.console import out, print_json, printable
+    from psysafe.cli.console import note, out, print_json, printable
     from psysafe.cli.setup import confirm_hosts, load_mechanisms, load_models, model_names
     from psysafe.judging.cases import load_cases
+    from psysafe.judging.judges import covers
     from psysafe.models import Limits
+    from psysafe.taxonomy import load_dimensions
 
     limits = Limits(concurrency=concurrency, timeout=timeout)
     models = load_models(model_names(model), limits)
@@ -50,9 +52,13 @@ def cases(
     confirm_hosts(models, len(entries), yes)
     rows: list[dict[str, Any]] = []
     labels: dict[tuple[str, str], dict[str, Any]] = {}
+    dimensions = load_dimensions()
     for judge_model in models:
+        covered = [entry for entry in entries if covers(judge_model, dimensions[entry.dimension])]
+        if len(covered) < len(entries):
+            note(f"{judge_model.name} does not judge the dimensions of {len(entries) - len(covered)} cases; left out")
         for kind in mechanisms:
-            results = asyncio.run(_run(judge_model, kind, entries, seed))
+            results = asyncio.run(_run(judge_model, kind, covered, seed))
             rows.append(_row(judge_model.name, kind.spec(), results))
             labels[judge_model.name, kind.spec()] = {r.case.id: r.judgment.label for r in results}
             if not json:
@@ -65,11 +71,12 @@ def cases(
                     out().print(
                         printable(f"  {miss['id']} ({miss['dimension']}): {miss['problem']}\n    {miss['why']}")
                     )
-    differences = [
+    differences: list[dict[str, Any]] = [
         {
             "first": " ".join(first),
             "second": " ".join(second),
-            "differ": [case for case in labels[first] if labels[first][case] != labels[second][case]],
+            "differ": [c for c in labels[first] if c in labels[second] and labels[first][c] != labels[second][c]],
+            "cases": len(labels[first].keys() & labels[second].keys()),
         }
         for first, second in combinations(labels, 2)
     ]
@@ -78,13 +85,13 @@ def cases(
         return 0
     for pair in differences:
         out().print(
-            f"{pair['first']} and {pair['second']} differ on {len(pair['differ'])} of {len(entries)} cases"
+            f"{pair['first']} and {pair['second']} differ on {len(pair['differ'])} of {pair['cases']} cases"
             + (f": {', '.join(pair['differ'])}" if pair["differ"] else "")
         )
     return 0
 
 
-async def _run(model: ManagedModel, mechanism: Any, entries: Any, seed: int) -> list[Result]:
+async def _run(model: ManagedJudge, mechanism: Any, entries: Any, seed: int) -> list[Result]:
     from psysafe.judging.cases import run_cases
 
     await model.open()

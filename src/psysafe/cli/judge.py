@@ -11,7 +11,10 @@ from psysafe.cli import options as o
 
 
 def judge(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="JSONL, JSON or transcripts; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="JSONL, JSON, CSV, Parquet, Inspect logs or transcripts; - is stdin."),
+    ],
     model: o.Models = [],  # noqa: B006
     dimensions: o.DimensionNames = "all",
     mechanism: o.Mechanisms = ["single"],  # noqa: B006
@@ -22,8 +25,17 @@ def judge(
     json: o.Json = False,
     yes: o.Yes = False,
     taxonomy: o.Taxonomy = None,
-    format: Annotated[str | None, typer.Option(help="jsonl, json or transcript. Default: by suffix.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="jsonl, json, transcript, csv, parquet, openai or inspect. Default: by suffix."),
+    ] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out what cannot be read, and list it.")] = False,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact", help="Replace names, addresses, numbers and the like before anything is sent or kept."
+        ),
+    ] = False,
     seed: o.Seed = 0,
     temperature: o.Temperature = None,
     max_tokens: o.MaxTokens = None,
@@ -43,6 +55,7 @@ def judge(
     quiet: o.Quiet = False,
 ) -> int:
     """Judge replies or whole conversations for psychosocial harm."""
+    from psysafe.cli.console import note
     from psysafe.cli.perform import Wishes, judged_count, list_bad, perform, show_estimate
     from psysafe.cli.runs import sweep
     from psysafe.cli.setup import (
@@ -56,6 +69,8 @@ def judge(
         run_directory,
     )
     from psysafe.conversation import FORMATS, Format, Inputs
+    from psysafe.conversation.redact import Redactor
+    from psysafe.conversation.redact_inputs import RedactedInputs
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES
     from psysafe.runs import Plan
@@ -72,15 +87,18 @@ def judge(
     mechanisms = load_mechanisms(mechanism, temperature, max_tokens, curtail)
     limits = load_limits(concurrency, rpm, tpm, timeout, retries)
     models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
+    redactor = Redactor() if redact else None
     budget = load_budget(max_calls, max_cost, max_seconds, models)
     with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad) as inputs:
         scan = inputs.scan()
         list_bad(scan.bad, scan.bad_count)
+        redacted = RedactedInputs(inputs, redactor) if redactor else None
         plan = Plan(
-            conversations=lambda: iter(inputs),
+            conversations=lambda: iter(redacted or inputs),
             source={
                 "files": [{"name": Path(name).name, "sha256": digest} for name, digest in scan.digests.items()],
                 "skip_bad": skip_bad,
+                **({"redacted": True, "redactor": redactor.describe()} if redactor else {}),
             },
             count=scan.conversations,
             judged=judged_count(scope, scan.conversations, scan.assistant_messages),
@@ -95,4 +113,8 @@ def judge(
         directory = run_directory(run, "judge")
         sweep(directory.parent)
         wishes = Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain, scan.bad_count)
-        return perform(plan, wishes)
+        try:
+            return perform(plan, wishes)
+        finally:
+            if redacted and redacted.read:
+                note(redacted.sentence())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -10,15 +11,16 @@ import typer
 
 def _state(row: dict[str, Any]) -> str:
     if row["key"] is None:
-        return "needs no key"
+        return "needs no key" if row["ready"] else "not installed"
     return "key is set" if row["ready"] else "key is not set"
 
 
 def models(json: Annotated[bool, typer.Option("--json")] = False) -> int:
-    """List the forms in which a model can be named, and which of them are ready here."""
+    """List the forms in which a judge or another model can be named, and which of them are ready here."""
     from rich.table import Table
 
     from psysafe.cli.console import out, print_json
+    from psysafe.judging.judges import EMBEDDED, ENSEMBLES, installed
     from psysafe.models.resolve import KEY_NAME, PROVIDERS
 
     rows = [
@@ -39,6 +41,22 @@ def models(json: Annotated[bool, typer.Option("--json")] = False) -> int:
         }
     )
     rows.append({"form": "scripted:FILE.yaml", "where": "this process", "key": None, "ready": True})
+    default = installed()
+    for name, what in EMBEDDED.items():
+        ready = {"screen": default is not None, "local": default == "local", "nli": bool(find_spec("onnxruntime"))}
+        rows.append({"form": name, "where": what, "key": None, "ready": ready.get(name, True)})
+    for name in ENSEMBLES:
+        rows.append({"form": f"{name}:A+B", "where": "wherever A and B are", "key": None, "ready": True})
+    rows.append(
+        {
+            "form": "inspect:PROVIDER/NAME",
+            "where": "that provider of Inspect",
+            "key": "the provider's own variable",
+            "ready": find_spec("inspect_ai") is not None,
+        }
+    )
+    rows.append({"form": "http:FILE.yaml", "where": "as the file says", "key": None, "ready": True})
+    rows.append({"form": "python:MODULE:CALLABLE", "where": "this process", "key": None, "ready": True})
     if json:
         print_json(rows)
         return 0

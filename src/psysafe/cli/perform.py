@@ -17,9 +17,11 @@ from psysafe.cli.progress import Screen
 from psysafe.cli.setup import confirm_hosts
 from psysafe.cli.table import print_summary
 from psysafe.errors import UsageError
-from psysafe.judging import TRANSIENT
-from psysafe.models import ManagedModel, ModelError
+from psysafe.judging import TRANSIENT, Cascade, Classifier, Judge, ManagedJudge
+from psysafe.judging.judges import info_of, leaves, price_of
+from psysafe.models import ModelError
 from psysafe.runs import Budget, Execution, Plan, Stop, Store, Summary, execute, manifest_difference, summarise
+from psysafe.taxonomy import Dimension
 
 # Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
 _ANSWER_TOKENS = 150
@@ -44,6 +46,8 @@ class Wishes:
 def perform(plan: Plan, wishes: Wishes) -> int:
     """Execute a plan and show the result. Returns the exit code."""
     confirm_hosts(plan.models, plan.count, wishes.yes)
+    for line in remarks(plan):
+        note(line)
     store = _store(plan, wishes)
     try:
         try:
@@ -54,6 +58,15 @@ def perform(plan: Plan, wishes: Wishes) -> int:
             raise
     finally:
         store.close()
+
+
+def remarks(plan: Plan) -> list[str]:
+    """What is to be known before the first verdict: how good an embedded judge is, and what a judge leaves out."""
+    found = [leaf for model in plan.models for leaf in leaves(model) if isinstance(leaf, Classifier)]
+    lines = [classifier.notice for classifier in dict.fromkeys(found) if classifier.notice]
+    for name, missing in plan.not_covered.items():
+        lines.append(f"{name} does not judge {', '.join(missing)}: no units are made of these")
+    return list(dict.fromkeys(lines))
 
 
 def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
@@ -170,8 +183,8 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
     for model, item in zip(plan.models, estimates, strict=True):
         table.add_row(
             printable(model.name),
-            model.info.host or "this process",
-            f"{plan.units // len(plan.models):,}",
+            ", ".join(sorted({_host(leaf) for leaf in leaves(model)})),
+            f"{plan.units_of(model):,}",
             f"{'up to ' if item['calls_may_be_fewer'] else ''}{item['calls']:,}",
             f"about {item['prompt_tokens']:,}",
             f"about {item['completion_tokens']:,}",
@@ -184,24 +197,40 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
     return DONE
 
 
-def _estimate(plan: Plan, model: ManagedModel, characters: int) -> dict[str, Any]:
+def _estimate(plan: Plan, model: ManagedJudge, characters: int) -> dict[str, Any]:
+    parts = [_leaf_estimate(plan, leaf, plan.covered(model), characters) for leaf in leaves(model)]
+    costs = [cost for _, _, cost in parts]
+    may_stop = any(m.name == "debate" or getattr(m, "curtail", False) for m in plan.mechanisms)
+    calls = plan.calls_of(model)
+    return {
+        "calls": calls,
+        "calls_may_be_fewer": bool(calls) and (may_stop or isinstance(model, (Classifier, Cascade))),
+        "prompt_tokens": sum(prompt_tokens for prompt_tokens, _, _ in parts),
+        "completion_tokens": sum(completion_tokens for _, completion_tokens, _ in parts),
+        "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+    }
+
+
+def _leaf_estimate(
+    plan: Plan, leaf: Judge, dimensions: Sequence[Dimension], characters: int
+) -> tuple[int, int, float | None]:
+    """Tokens in, tokens out and cost of one judge."""
     from psysafe.judging.prompt import INSTRUCTIONS, render, verdict_form
     from psysafe.models import Usage
 
+    if isinstance(leaf, Classifier):  # what little a model behind it reads costs nothing
+        return 0, 0, 0.0
     calls = sum(mechanism.calls for mechanism in plan.mechanisms)
-    rubrics = sum(len(INSTRUCTIONS + render(d) + verdict_form(d)) for d in plan.dimensions)
-    prompt_characters = calls * (rubrics * plan.judged + len(plan.dimensions) * characters)
-    prompt_tokens = prompt_characters // 4
-    total = calls * plan.judged * len(plan.dimensions)
-    completion_tokens = total * _ANSWER_TOKENS
-    price = model.info.price
-    return {
-        "calls": total,
-        "calls_may_be_fewer": any(m.name == "debate" or getattr(m, "curtail", False) for m in plan.mechanisms),
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "cost": price.cost(Usage(prompt_tokens, completion_tokens)) if price else None,
-    }
+    rubrics = sum(len(INSTRUCTIONS + render(d) + verdict_form(d)) for d in dimensions)
+    prompt_tokens = calls * (rubrics * plan.judged + len(dimensions) * characters) // 4
+    completion_tokens = calls * plan.judged * len(dimensions) * _ANSWER_TOKENS
+    price = price_of(leaf)
+    return prompt_tokens, completion_tokens, price.cost(Usage(prompt_tokens, completion_tokens)) if price else None
+
+
+def _host(judge: Judge) -> str:
+    info = info_of(judge)
+    return (info.host if info else None) or "this process"
 
 
 def judged_count(scope: str, conversations: int, assistant_messages: int) -> int:

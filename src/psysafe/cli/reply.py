@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
@@ -22,13 +22,19 @@ _TURNS = ("last", "all")
 
 
 def reply(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Conversations to answer; - is stdin.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Conversations or prompts, as judge reads them; - is stdin.")
+    ],
     target: Annotated[str, typer.Option("--target", "-t", metavar="MODEL", help="The bot. See: psysafe models.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout.")] = None,
     turns: Annotated[
         str, typer.Option(help="last: answer the last user message. all: every one, without the replies of the input.")
     ] = "last",
-    format: Annotated[str | None, typer.Option(help="jsonl, json or transcript. Default: by suffix.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="jsonl, json, transcript, csv, parquet, openai or inspect. Default: by suffix."),
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out what cannot be read, and list it.")] = False,
     yes: o.Yes = False,
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Default: 0.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Of one reply. Default: 1024.")] = None,
@@ -46,9 +52,9 @@ def reply(
     from psysafe.cli.answering import Answering, check
     from psysafe.cli.console import error
     from psysafe.cli.exits import INTERRUPTED
-    from psysafe.cli.prompts import read_prompts
+    from psysafe.cli.perform import list_bad
     from psysafe.cli.setup import confirm_hosts, load_limits
-    from psysafe.conversation import FORMATS
+    from psysafe.conversation import FORMATS, Format, Inputs
     from psysafe.errors import UsageError
     from psysafe.models import Sampling, load_model
 
@@ -62,39 +68,42 @@ def reply(
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     wanted = {name: value for name, value in given.items() if value is not None}
     _check_options(model, list(wanted))
-    conversations = read_prompts(files, format)
-    check(conversations, every_turn=turns == "all")
-    confirm_hosts([model], len(conversations), yes)
     config = Sampling(**wanted)  # type: ignore[arg-type]
-    answering = Answering(model, config, every_turn=turns == "all", window=4 * concurrency, quiet=quiet)
-    try:
-        if output is None:
-            asyncio.run(_write(answering, conversations, sys.stdout.buffer))
-        else:
-            with open(output, "wb", opener=_private) as out:
-                asyncio.run(_write(answering, conversations, out))
-    except BrokenPipeError:  # whoever read it has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        error("interrupted; what was written is whole")
-        return INTERRUPTED
-    except OSError as problem:
-        raise UsageError(f"cannot write {output or 'the output'}: {problem.strerror or problem}") from problem
-    return _code(answering, len(conversations))
+    with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad, need_reply=False) as inputs:
+        scan = inputs.scan()
+        list_bad(scan.bad, scan.bad_count)
+        count = scan.conversations
+        check(inputs, count, every_turn=turns == "all")
+        confirm_hosts([model], count, yes)
+        answering = Answering(model, config, every_turn=turns == "all", window=4 * concurrency, quiet=quiet)
+        try:
+            if output is None:
+                asyncio.run(_write(answering, inputs, count, sys.stdout.buffer))
+            else:
+                with open(output, "wb", opener=_private) as out:
+                    asyncio.run(_write(answering, inputs, count, out))
+        except BrokenPipeError:  # whoever read it has enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            error("interrupted; what was written is whole")
+            return INTERRUPTED
+        except OSError as problem:
+            raise UsageError(f"cannot write {output or 'the output'}: {problem.strerror or problem}") from problem
+    return _code(answering, count)
 
 
-async def _write(answering: Answering, conversations: Sequence[Conversation], out: BinaryIO) -> None:
+async def _write(answering: Answering, conversations: Iterable[Conversation], count: int, out: BinaryIO) -> None:
     """One line for each conversation as soon as those before it are there."""
     import orjson
 
     try:
         await answering.model.open()
-        async with aclosing(answering.answer(conversations)) as answered:
+        async with aclosing(answering.answer(conversations, count)) as answered:
             async for conversation in answered:
                 out.write(orjson.dumps(conversation.to_dict()) + b"\n")
                 out.flush()
     finally:
-        _report(answering, len(conversations))
+        _report(answering, count)
         await answering.model.close()
         _report_end(answering.model)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from psysafe.errors import UsageError
 
 if TYPE_CHECKING:
-    from psysafe.judging import Mechanism
+    from psysafe.judging import ManagedJudge, Mechanism
     from psysafe.models import Limits, ManagedModel, Price
     from psysafe.runs import Budget
     from psysafe.taxonomy import Dimension
@@ -25,18 +25,26 @@ CACHE_NAME = "PSYSAFE_CACHE"
 
 
 def model_names(given: Sequence[str]) -> list[str]:
-    """The models asked for, or the configured default.
+    """The models asked for, or the configured default, or the best judge that is installed.
 
     Raises:
-        UsageError: neither.
+        UsageError: none of these.
     """
     names = list(dict.fromkeys(given)) or [name for name in [os.environ.get(MODEL_NAME, "")] if name]
-    if not names:
+    if names:
+        return names
+    from psysafe.cli.console import note
+    from psysafe.judging.judges import installed
+
+    found = installed()
+    if found is None:
         raise UsageError(
-            f"no judge model: add --model (such as openai/gpt-4o-mini or http://127.0.0.1:8000/v1#NAME) "
-            f"or set {MODEL_NAME}; psysafe models lists the forms"
+            f"no judge model: add --model (such as openai/gpt-4o-mini or http://127.0.0.1:8000/v1#NAME), "
+            f"set {MODEL_NAME}, or install the one that needs no key: pip install 'psysafe[screen]'; "
+            "psysafe models lists the forms"
         )
-    return names
+    note(f"no --model given: judging with {found}")
+    return [found]
 
 
 def load_limits(concurrency: int, rpm: float | None, tpm: float | None, timeout: float, retries: int) -> Limits:
@@ -55,24 +63,31 @@ def load_limits(concurrency: int, rpm: float | None, tpm: float | None, timeout:
 
 def load_models(
     names: Sequence[str], limits: Limits, price: Price | None = None, cache: bool = False, need_key: bool = True
-) -> list[ManagedModel]:
-    """The models, behind the response cache if wanted.
+) -> list[ManagedJudge]:
+    """The judges, their models behind the response cache if wanted.
 
     Raises:
         UsageError: one cannot be used, two have one name, or one key would go to several hosts.
     """
-    from psysafe.models import check_key_hosts, load_model
+    from psysafe.judging.judges import load_judge
+    from psysafe.models import check_key_hosts
 
-    models = [load_model(name, limits, price=price, need_key=need_key) for name in names]
+    asked: list[ManagedModel] = []
+
+    def wrap(model: ManagedModel) -> ManagedModel:
+        asked.append(model)
+        if not cache:
+            return model
+        from psysafe.models.cache import CachedModel
+
+        return CachedModel(model, cache_path())
+
+    models = [load_judge(name, limits, price=price, need_key=need_key, wrap=wrap) for name in names]
     found = [model.name for model in models]
     if twice := next((name for name in found if found.count(name) > 1), None):
         raise UsageError(f"two models have the name {twice}, by which results are kept apart; give one another name")
-    check_key_hosts(models)
-    if not cache:
-        return models
-    from psysafe.models.cache import CachedModel
-
-    return [CachedModel(model, cache_path()) for model in models]
+    check_key_hosts(asked)
+    return models
 
 
 def cache_path() -> Path:
@@ -135,16 +150,17 @@ def load_mechanisms(
     return mechanisms
 
 
-def load_budget(calls: int | None, cost: float | None, seconds: float | None, models: Iterable[ManagedModel]) -> Budget:
+def load_budget(calls: int | None, cost: float | None, seconds: float | None, models: Iterable[ManagedJudge]) -> Budget:
     """The budget of a run.
 
     Raises:
         UsageError: ``--max-cost`` without a known price.
     """
+    from psysafe.judging.judges import leaves, price_of
     from psysafe.runs import Budget
 
     if cost is not None:
-        unknown = [model.name for model in models if model.info.price is None]
+        unknown = sorted({leaf.name for model in models for leaf in leaves(model) if price_of(leaf) is None})
         if unknown:
             raise UsageError(
                 f"--max-cost: the price of {', '.join(unknown)} is unknown; give it with --price IN,OUT "
@@ -153,13 +169,16 @@ def load_budget(calls: int | None, cost: float | None, seconds: float | None, mo
     return Budget(calls, cost, seconds)
 
 
-def confirm_hosts(models: Iterable[ManagedModel], conversations: int, yes: bool) -> None:
+def confirm_hosts(models: Iterable[ManagedJudge], conversations: int, yes: bool) -> None:
     """Name the hosts that will receive the conversations, and have it confirmed.
 
     Raises:
         UsageError: not confirmed, or nobody there to ask.
     """
-    hosts = sorted({model.info.host or "" for model in models if model.info.host and not model.info.loopback})
+    from psysafe.judging.judges import info_of, leaves
+
+    infos = [info_of(leaf) for model in models for leaf in leaves(model)]
+    hosts = sorted({info.host for info in infos if info is not None and info.host and not info.loopback})
     if not hosts:
         return
     from psysafe.cli.console import note

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import Any
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import Integer, cast, func, select
 
 from psysafe.cli.console import out, printable
 from psysafe.judging import MECHANISMS
+from psysafe.judging.judges import ENSEMBLES
 from psysafe.runs import Cell, Store, Summary
 from psysafe.runs.tables import judgments
 from psysafe.taxonomy import load_dimensions
@@ -29,7 +31,9 @@ def print_summary(summary: Summary, store: Store) -> None:
     table.add_column("mechanism", overflow="fold", min_width=9)
     if len(models) > 1:
         table.add_column("model", justify="right", no_wrap=True)
-    for name in ("harmful", "95%", "mean", "n/a", "unscored", "failed"):
+    # A screening judge flags; it calls nothing harmful and nothing safe.
+    screening = all(cell.flags["screening"] >= cell.scored for cell in summary.cells.values())
+    for name in ("flagged" if screening else "harmful", "95%", "mean", "n/a", "unscored", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
     for (model, dimension, mechanism), cell in sorted(summary.cells.items(), key=_place):
         table.add_row(dimension, mechanism, *([str(models.index(model) + 1)] if len(models) > 1 else []), *_row(cell))
@@ -39,6 +43,8 @@ def print_summary(summary: Summary, store: Store) -> None:
         for number, model in enumerate(models, 1):
             out().print(f"model {number}: {printable(model)}")
     out().print("\n".join(_lines(summary)))
+    if len(models) > 1:
+        _print_differences(store, models)
     _print_verdicts(store)
 
 
@@ -84,14 +90,71 @@ def _lines(summary: Summary) -> list[str]:
         lines.append(f"without a verdict: {reasons}")
     if summary.outcomes["unscored"]:
         lines.append("Unscored is not safe: these units were not judged, and are in neither share nor mean.")
-    injected = sum(cell.injection for cell in summary.cells.values())
-    if injected:
-        lines.append(f"injection_suspected: {_count(injected, 'unit')} judge a reply that seems to address its judge")
+    flags = sum((cell.flags for cell in summary.cells.values()), Counter[str]())
+    if flags["injection_suspected"]:
+        lines.append(
+            f"injection_suspected: {_count(flags['injection_suspected'], 'unit')} judge a reply that seems to address "
+            "its judge"
+        )
+    if flags["split"]:
+        lines.append(f"split: the judges of a panel disagree on {_count(flags['split'], 'unit')}")
+    lines += [_cascade(name, cells) for name, cells in _by_model(summary).items() if name.startswith("cascade:")]
+    if flags["screening"]:
+        lines.append(
+            "Verdicts of a screening judge: what it does not flag is not flagged, which is not the same as safe."
+        )
+    if flags["uncalibrated"]:
+        lines.append("uncalibrated: the cut between harmful and not was fitted on no human labels.")
     return lines
+
+
+def _by_model(summary: Summary) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for (model, _, _), cell in summary.cells.items():
+        found.setdefault(model, []).append(cell)
+    return found
+
+
+def _cascade(name: str, cells: list[Cell]) -> str:
+    """What a cascade saved, and what its costlier judges changed."""
+    units = sum(sum(cell.outcomes.values()) - cell.outcomes["reply_failed"] for cell in cells)
+    on, turned = (sum(cell.flags[flag] for cell in cells) for flag in ("escalated", "overturned"))
+    saved = f" ({1 - on / units:.0%} saved)" if units else ""
+    return (
+        f"{printable(name)}: {on:,} of {_count(units, 'unit')} went on{saved}, {turned:,} verdicts were reversed there"
+    )
 
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _print_differences(store: Store, models: list[str]) -> None:
+    """Where several judges differ on whether a reply is harmful: how often, and the first few."""
+    c = judgments.c
+    place = (c.conversation, c.message, c.dimension, c.mechanism)
+    harmful = func.sum(cast(c.harmful, Integer))
+    judged = select(*place, func.min(c.position).label("position")).where(c.outcome == "scored").group_by(*place)
+    both = judged.having(func.count() > 1)
+    differing = both.having(harmful > 0, harmful < func.count()).subquery()
+    pairs = store.rows(select(func.count()).select_from(both.subquery()))[0][0]
+    total = store.rows(select(func.count()).select_from(differing))[0][0]
+    if not pairs:
+        return
+    out().print(f"the judges differ on {total:,} of {pairs:,} replies and dimensions that more than one has judged")
+    order = (differing.c.position, differing.c.message, differing.c.dimension, differing.c.mechanism)
+    for conversation, message, dimension, mechanism, _ in store.rows(select(differing).order_by(*order).limit(_SHOWN)):
+        same = (c.conversation == conversation, c.dimension == dimension, c.mechanism == mechanism)
+        of = c.message.is_(None) if message is None else c.message == message
+        found = store.rows(select(c.model, c.score, c.harmful).where(*same, of, c.outcome == "scored"))
+        said = ", ".join(
+            f"{models.index(model) + 1}: {score:.2g}{' harmful' if flag else ''}"
+            for model, score, flag in sorted(found)
+        )
+        where = "" if message is None else f" message {message}"
+        out().print(printable(f"  {conversation}{where}, {dimension} ({mechanism}): {said}"))
+    if total > _SHOWN:
+        out().print(f"  ... and {total - _SHOWN:,} more")
 
 
 def _print_verdicts(store: Store) -> None:
@@ -107,7 +170,7 @@ def _print_verdicts(store: Store) -> None:
         shown.setdefault((conversation, message, dimension), record)
     if not shown:
         return
-    out().print("\nHarmful verdicts, the worst first (the quotes may distress):", style="bold")
+    out().print("\nHarmful or flagged, the worst first (the quotes may distress):", style="bold")
     for record in islice(shown.values(), _SHOWN):
         _print_verdict(orjson.loads(record))
     if len(shown) > _SHOWN:
@@ -119,12 +182,14 @@ def _print_verdict(record: dict[str, Any]) -> None:
 
     where = "" if record["message"] is None else f" message {record['message']}"
     flags = f" [{', '.join(record['flags'])}]" if record["flags"] else ""
-    verdict = f"{record['dimension']} {record['score']:.2g} ({record['mechanism']['name']})"
+    judge = record["model"] if record["mechanism"]["name"] in ENSEMBLES or "screening" in record["flags"] else None
+    verdict = f"{record['dimension']} {record['score']:.2g} ({judge or record['mechanism']['name']})"
     head = f"{record['conversation']}{where}: {verdict}{flags}"
     out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))
     lines = [f'"{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
     if record["rationale"]:
-        lines.append(_short(record["rationale"], 300))
+        after = "(written after the verdict) " if "post_hoc" in record["flags"] else ""
+        lines.append(after + _short(record["rationale"], 300))
     for line in lines:
         out().print(Padding(printable(line), (0, 0, 0, 4), expand=False))
 

@@ -4,6 +4,8 @@
 - ``read_conversations(path)``: one input as a stream. ``Inputs(paths)``: several, checked before use.
 - ``parse_record(obj)``: one decoded record.
 
+All three take ``need_reply=False`` for conversations that wait for a reply, such as a prompt alone.
+
 Formats: JSON Lines, a JSON document (ChatGPT's export and logs of OpenAI-style calls among them), CSV, Parquet,
 logs of Inspect, a plain transcript. Whatever cannot be read is an ``InputError`` that names file, line and
 field; nothing is dropped in silence.

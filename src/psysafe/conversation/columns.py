@@ -61,12 +61,13 @@ class Columns:
         return self.names[self.parts[part]]
 
 
-def find_columns(names: Sequence[str], *, lists: bool | None = None) -> Columns:
+def find_columns(names: Sequence[str], *, lists: bool | None = None, need_reply: bool) -> Columns:
     """What the columns of a table hold.
 
     Args:
         names: in order.
         lists: whether a column ``messages`` holds lists; None in a format without lists.
+        need_reply: False takes a table with a prompt and no reply for one of exchanges.
 
     Raises:
         Problem: a name occurs twice, columns are missing, or two stand for the same.
@@ -95,9 +96,9 @@ def find_columns(names: Sequence[str], *, lists: bool | None = None) -> Columns:
         present["id"] = present["id"] or plain if by_message else plain or present["id"]
         if by_message and not present["id"]:
             found = f"found the columns {_list(given)} without one that names the conversation"
-            raise Problem("", f"{found}; {_expected(lists is not None)}")
-        if not by_message and not exchange:
-            raise Problem("", f"found the columns {_list(given)}; {_expected(lists is not None)}")
+            raise Problem("", f"{found}; {_expected(lists is not None, need_reply)}")
+        if not by_message and not exchange and (need_reply or not present["prompt"]):
+            raise Problem("", f"found the columns {_list(given)}; {_expected(lists is not None, need_reply)}")
         wanted = MESSAGE if by_message else EXCHANGE
     parts: dict[str, int] = {}
     for part in sorted(wanted):
@@ -121,11 +122,12 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(shown(name) for name in names[:_LISTED]) + more
 
 
-def _expected(lists: bool = False) -> str:
+def _expected(lists: bool, need_reply: bool) -> str:
+    replies, prompts = (f"{part} ({', '.join(_NAMES[part])})" for part in ("reply", "prompt"))
+    exchange = f"a {replies} and, if there is one, a {prompts}" if need_reply else f"a {prompts}, a {replies} or both"
     return (
         "expected "
         + ("messages (a list); or " if lists else "")
         + f"one message a row, with id ({', '.join((*_NAMES['id'], _LAST_ID))}), role ({', '.join(_NAMES['role'])}) "
-        f"and content ({', '.join(_NAMES['content'])}); or one exchange a row, with a reply "
-        f"({', '.join(_NAMES['reply'])}) and, if there is one, a prompt ({', '.join(_NAMES['prompt'])})"
+        f"and content ({', '.join(_NAMES['content'])}); or one exchange a row, with {exchange}"
     )

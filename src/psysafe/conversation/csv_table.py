@@ -40,7 +40,7 @@ def read_csv(read: Read, job: Job) -> Iterator[Item]:
         yield lines.number, job.error(*lines.problem)
         return
     try:
-        delimiter, columns = _columns(head)
+        delimiter, columns = _columns(head, job.need_reply)
     except Problem as problem:
         yield lines.number, problem.at(job.file, lines.number)
         return
@@ -93,7 +93,7 @@ class _Lines:
         return raw.decode(errors="replace") + "\n"
 
 
-def _columns(head: str) -> tuple[str, Columns]:
+def _columns(head: str, need_reply: bool) -> tuple[str, Columns]:
     """The delimiter and what the columns hold."""
     found: list[tuple[int, str, Columns | Problem]] = []
     for delimiter in DELIMITERS:
@@ -103,7 +103,7 @@ def _columns(head: str) -> tuple[str, Columns]:
             found.append((0, delimiter, Problem("", _csv_problem(str(error), 1, csv.field_size_limit()))))
             continue
         try:
-            found.append((len(names), delimiter, find_columns(names)))
+            found.append((len(names), delimiter, find_columns(names, need_reply=need_reply)))
         except Problem as problem:
             found.append((len(names), delimiter, problem))
     # the most columns; of equals, those that are known, then the comma

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from psysafe.conversation.chatgpt import read_chatgpt
-from psysafe.conversation.messages import check_assistant
+from psysafe.conversation.messages import check_messages
 from psysafe.conversation.openai_log import read_openai_log
-from psysafe.conversation.problems import Problem
 from psysafe.conversation.shape import Found
 
 
-def read_export(obj: dict[str, Any], default_id: str, limit: int) -> Found | None:
+def read_export(obj: dict[str, Any], default_id: str, limit: int, *, need_reply: bool) -> Found | None:
     """A conversation of ChatGPT's account export, or a logged call of the API; None for anything else.
 
     Raises:
@@ -24,10 +23,7 @@ def read_export(obj: dict[str, Any], default_id: str, limit: int) -> Found | Non
         if maybe is None:
             return None
         found = maybe
-    try:
-        check_assistant(found.messages, "")
-    except Problem as problem:
-        raise Problem(found.place, problem.problem) from None
+    check_messages(found.messages, found.place, need_reply=need_reply)
     return found
 
 

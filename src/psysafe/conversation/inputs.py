@@ -36,6 +36,7 @@ class Inputs:
         format: of all sources; None: by suffix, and by content for standard input and pipes.
         skip_bad: leave bad records out instead of refusing the input; ``Scan.bad`` lists them.
         max_message_chars: a longer message makes its record bad.
+        need_reply: False reads conversations without an assistant message too, such as a prompt alone.
 
     Raises:
         UsageError: no source, the same one twice, or an unknown format.
@@ -48,6 +49,7 @@ class Inputs:
         format: Format | None = None,
         skip_bad: bool = False,
         max_message_chars: int = MAX_MESSAGE_CHARS,
+        need_reply: bool = True,
     ) -> None:
         check_format(format)
         # a lone string is a sequence of strings too, but never meant as one
@@ -56,10 +58,11 @@ class Inputs:
             raise UsageError("no input; expected at least one file, or - for standard input")
         self._sources = [Source(source, format) for source in given]
         self._jobs = [
-            Job(source.file, label, max_message_chars)
+            Job(source.file, label, max_message_chars, need_reply)
             for source, label in zip(self._sources, labels([s.path for s in self._sources]), strict=True)
         ]
         self._skip_bad = skip_bad
+        self._need_reply = need_reply
         self._stamps: list[Stamp] = []
         self._digests: dict[str, str] = {}
         # positions, among all items, of conversations whose id was used before
@@ -92,7 +95,7 @@ class Inputs:
         first = islice(merge(bad, repeated, key=lambda pair: pair[0]), KEPT_ERRORS)
         errors = [error for _, error in first]
         if not tally.conversations or (count and not self._skip_bad):
-            raise BadInput(errors, count, nothing_left=not tally.conversations)
+            raise BadInput(errors, count, nothing_left=not tally.conversations, need_reply=self._need_reply)
         self._scanned = True
         return tally.scan(dict(self._digests), errors, count)
 

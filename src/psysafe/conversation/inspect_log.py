@@ -72,7 +72,7 @@ def read_inspect(file: BinaryIO, job: Job) -> Iterator[Item]:
                 count += 1
                 place = f"sample {shown(sample.id)}, epoch {sample.epoch}"
                 try:
-                    yield place, read_sample(sample, head_data, job.max_message_chars)
+                    yield place, read_sample(sample, head_data, job.max_message_chars, need_reply=job.need_reply)
                 except Problem as problem:
                     yield place, row_error(job, place, problem.field, problem.problem)
         except Exception as error:  # of zip, JSON, pydantic and Inspect itself

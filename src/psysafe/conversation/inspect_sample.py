@@ -21,7 +21,7 @@ _STOPS: dict[str, Finish] = {
 _MESSAGE_FINISH = "finish_reason"  # among the metadata of a message, as psysafe writes it
 
 
-def read_sample(sample: Any, head: dict[str, Any], limit: int) -> Conversation:
+def read_sample(sample: Any, head: dict[str, Any], limit: int, *, need_reply: bool) -> Conversation:
     """The messages of a sample (an ``EvalSample``); what a model thought is left out.
 
     The last assistant message ends as the output did. A sample that failed before a reply ends with an empty
@@ -30,9 +30,10 @@ def read_sample(sample: Any, head: dict[str, Any], limit: int) -> Conversation:
     Args:
         head: what all samples of the log share; it becomes metadata.
         limit: of characters in a message.
+        need_reply: whether one of the messages must be the assistant's.
 
     Raises:
-        Problem: the messages hold none of an assistant, or cannot be read.
+        Problem: the messages hold none of an assistant, or none at all, or cannot be read.
     """
     messages = []
     for index, message in enumerate(sample.messages):
@@ -59,7 +60,7 @@ def read_sample(sample: Any, head: dict[str, Any], limit: int) -> Conversation:
     if sample.limit is not None:
         metadata["limit"] = sample.limit.type
     ready: dict[str, Any] = json_ready(metadata)
-    return assemble(identifier(f"{sample.id}#{sample.epoch}"), messages, ready, None)
+    return assemble(identifier(f"{sample.id}#{sample.epoch}"), messages, ready, None, need_reply=need_reply)
 
 
 def _message(message: Any, limit: int) -> Message:

@@ -12,7 +12,7 @@ from psysafe.conversation.inspect_log import HEAD_BYTES, looks_like_log, read_in
 from psysafe.conversation.json_error import json_problem
 from psysafe.conversation.problems import Problem
 from psysafe.conversation.reading import BLOCK_BYTES, UTF8_BOM, Item, Job, Read, wide_encoding
-from psysafe.conversation.record import convert, is_record
+from psysafe.conversation.record import convert, has_prompt, is_record
 from psysafe.errors import InputError
 
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
@@ -37,13 +37,13 @@ def read_json(read: Read, job: Job) -> Iterator[Item]:
     if isinstance(document, InputError):
         yield "", document
         return
-    records, parent = _records(document)
+    records, parent = _records(document, job.need_reply)
     if not records:
         yield "", InputError(job.file, None, parent or None, f"found an empty list; expected {_EXPECTED}")
     for index, record in enumerate(records):
         path = "" if parent is None else f"{parent}[{index}]"
         try:
-            yield path, convert(record, f"{job.label}:{index + 1}", job.max_message_chars)
+            yield path, convert(record, f"{job.label}:{index + 1}", job.max_message_chars, need_reply=job.need_reply)
         except Problem as problem:
             yield path, problem.at(job.file, None, path)
 
@@ -77,17 +77,19 @@ def _decoded(data: bytearray, job: Job) -> Any:
         return job.error(*json_problem(data, error))
 
 
-def _records(document: Any) -> tuple[list[Any], str | None]:
+def _records(document: Any, need_reply: bool) -> tuple[list[Any], str | None]:
     """The records and the path of the list that holds them, or None where the document is the only record."""
     if isinstance(document, dict) and not is_record(document):
         # the latter as the API of OpenAI lists what it has stored
         key = "data" if document.get("object") == "list" else "conversations"
         if isinstance(records := document.get(key), list):
             return records, key
-    if isinstance(document, list) and not _is_message(document[0] if document else None):
+    if isinstance(document, list) and not (document and _is_message(document[0], need_reply)):
         return document, ""
     return [document], None
 
 
-def _is_message(obj: Any) -> bool:
-    return isinstance(obj, dict) and "role" in obj and not is_record(obj)
+def _is_message(obj: Any, need_reply: bool) -> bool:
+    if not isinstance(obj, dict) or "role" not in obj or is_record(obj):
+        return False
+    return need_reply or "content" in obj or not has_prompt(obj)  # beside a prompt, a role is metadata

@@ -45,7 +45,7 @@ def read_jsonl(read: Read, job: Job) -> Iterator[Item]:
 
 def _item(raw: bytes, number: int, job: Job) -> Conversation | InputError:
     try:
-        return convert(orjson.loads(raw), f"{job.label}:{number}", job.max_message_chars)
+        return convert(orjson.loads(raw), f"{job.label}:{number}", job.max_message_chars, need_reply=job.need_reply)
     except orjson.JSONDecodeError as error:
         return job.error(number, json_problem(raw, error)[1])
     except Problem as problem:

@@ -30,22 +30,11 @@ _FINISHES: dict[str, Finish] = {
 }
 
 
-def read_messages(raw: object, path: str, limit: int) -> list[Message]:
-    """At least one message, at least one of them the assistant's.
+def read_messages(raw: object, path: str, limit: int, *, need_reply: bool) -> list[Message]:
+    """At least one message; with ``need_reply`` at least one of them the assistant's.
 
     Raises:
         Problem: with a path that starts with ``path``, the place of the list in its record.
-    """
-    messages = read_any_messages(raw, path, limit)
-    check_assistant(messages, path)
-    return messages
-
-
-def read_any_messages(raw: object, path: str, limit: int) -> list[Message]:
-    """At least one message of any roles, such as those of a request.
-
-    Raises:
-        Problem: as ``read_messages`` does.
     """
     if not isinstance(raw, list):
         raise Problem(path, f"found {shown(raw)}; expected a list of messages")
@@ -57,13 +46,21 @@ def read_any_messages(raw: object, path: str, limit: int) -> list[Message]:
             messages.append(read_message(message, limit))
     except Problem as problem:
         raise problem.under(f"{path}[{len(messages)}]") from None
+    check_messages(messages, path, need_reply=need_reply)
     return messages
 
 
-def check_assistant(messages: Sequence[Message], path: str) -> None:
-    """Raises ``Problem`` if there is nothing to judge."""
-    if not any(message.role == "assistant" for message in messages):
+def has_reply(messages: Sequence[Message]) -> bool:
+    """Whether one of them is the assistant's."""
+    return any(message.role == "assistant" for message in messages)
+
+
+def check_messages(messages: Sequence[Message], path: str, *, need_reply: bool) -> None:
+    """Raises ``Problem`` if there is nothing to judge; without ``need_reply``, if there is nothing at all."""
+    if need_reply and not has_reply(messages):
         raise Problem(path, "found no assistant message; expected at least one, since that is what is judged")
+    if not messages:
+        raise Problem(path, "found no message; expected at least one")
 
 
 def read_message(raw: object, limit: int) -> Message:

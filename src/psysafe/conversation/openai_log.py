@@ -6,7 +6,7 @@ from typing import Any
 
 from psysafe.conversation.content import call_line, check_text, message_text
 from psysafe.conversation.identifiers import identifier
-from psysafe.conversation.messages import read_any_messages, read_finish, read_message
+from psysafe.conversation.messages import read_finish, read_message, read_messages
 from psysafe.conversation.problems import Problem, join, shown
 from psysafe.conversation.shape import Found
 from psysafe.conversation.types import Finish, Message
@@ -73,7 +73,7 @@ def _is_request(value: Any) -> bool:
 
 def _request(value: Any, path: str, limit: int) -> list[Message]:
     if isinstance(value, dict) and "messages" in value:
-        return read_any_messages(value["messages"], f"{path}.messages", limit)
+        return read_messages(value["messages"], f"{path}.messages", limit, need_reply=False)
     messages: list[Message] = []
     if isinstance(value, dict):
         if value.get("instructions") is not None:

@@ -34,7 +34,7 @@ def read_parquet(file: BinaryIO, job: Job) -> Iterator[Item]:
             field.name.strip().lower() == "messages" and isinstance(field.type, (pa.ListType, pa.LargeListType))
             for field in schema
         )
-        columns = find_columns(schema.names, lists=lists)
+        columns = find_columns(schema.names, lists=lists, need_reply=job.need_reply)
         if not table.metadata.num_rows:
             yield "", job.error(None, "found no rows; expected at least one conversation")
         for place, item in read_rows(_rows(table, columns), columns, job):  # type: ignore[assignment]

@@ -32,7 +32,7 @@ class Problem(Exception):
 
 
 class BadInput(UsageError):
-    """Inputs that hold records which cannot be judged.
+    """Inputs that hold records which cannot be read.
 
     ``str(error)`` lists the first ten, one a line, and says what can be done.
 
@@ -41,7 +41,9 @@ class BadInput(UsageError):
         count: how many there are.
     """
 
-    def __init__(self, errors: Sequence[InputError], count: int, *, nothing_left: bool = False) -> None:
+    def __init__(
+        self, errors: Sequence[InputError], count: int, *, nothing_left: bool = False, need_reply: bool = True
+    ) -> None:
         self.errors = list(errors)
         self.count = count
         lines = [f"{count:,} {'record' if count == 1 else 'records'} cannot be read:"]
@@ -49,9 +51,10 @@ class BadInput(UsageError):
         if count > _LISTED:
             lines.append(f"  ... and {count - _LISTED:,} more")
         if nothing_left:
-            lines.append("No conversation is left to judge; correct the input.")
+            lines.append(f"No conversation is left{' to judge' if need_reply else ''}; correct the input.")
         else:
-            lines.append("Correct them; or --skip-bad (skip_bad=True) judges the rest and lists these.")
+            goes_on = "judges" if need_reply else "goes on with"
+            lines.append(f"Correct them; or --skip-bad (skip_bad=True) {goes_on} the rest and lists these.")
         super().__init__("\n".join(lines))
 
 

@@ -23,6 +23,7 @@ def read_conversations(
     skip_bad: bool = False,
     max_message_chars: int = MAX_MESSAGE_CHARS,
     on_bad: Callable[[InputError], object] | None = None,
+    need_reply: bool = True,
 ) -> Iterator[Conversation]:
     """The conversations of one input in order, as a stream.
 
@@ -37,6 +38,7 @@ def read_conversations(
         skip_bad: go on after a bad record instead of raising its error.
         max_message_chars: a longer message makes its record bad.
         on_bad: with ``skip_bad``, is called with the error of each record that is left out.
+        need_reply: False reads conversations without an assistant message too, such as a prompt alone.
 
     Raises:
         UsageError: at once, for an unknown format.
@@ -46,7 +48,8 @@ def read_conversations(
     check_format(format)
     opened = Source(source, format)
     opened.prepare()
-    return _stream(opened, Job(opened.file, labels([opened.path])[0], max_message_chars), skip_bad, on_bad)
+    job = Job(opened.file, labels([opened.path])[0], max_message_chars, need_reply)
+    return _stream(opened, job, skip_bad, on_bad)
 
 
 def _stream(
@@ -68,4 +71,4 @@ def _stream(
             if not good and len(errors) < KEPT_ERRORS:
                 errors.append(item)
     if not good:
-        raise BadInput(errors, count, nothing_left=True)
+        raise BadInput(errors, count, nothing_left=True, need_reply=job.need_reply)

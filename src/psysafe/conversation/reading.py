@@ -39,11 +39,14 @@ class Job:
         file: its name in errors.
         label: what default ids begin with.
         max_message_chars: a longer message is an error.
+        need_reply: a conversation without an assistant message is an error. Without it, one that waits for a
+            reply is read; all else is the same.
     """
 
     file: str
     label: str
     max_message_chars: int = MAX_MESSAGE_CHARS
+    need_reply: bool = True
 
     def error(self, line: int | None, problem: str) -> InputError:
         """An error about a place as a whole, not about a field of a record."""

@@ -9,7 +9,7 @@ from typing import Any
 from psysafe.conversation.content import check_text
 from psysafe.conversation.export_shapes import read_export
 from psysafe.conversation.identifiers import identifier
-from psysafe.conversation.messages import check_assistant, read_finish, read_messages
+from psysafe.conversation.messages import check_messages, has_reply, read_finish, read_messages
 from psysafe.conversation.problems import Problem, shown
 from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS, Conversation, Message, Role
 
@@ -21,6 +21,10 @@ _PROMPT_KEYS = ("prompt", "user")
 _REPLY_KEYS = ("response", "reply", "completion")
 _ABOUT_REPLY = ("finish_reason", "judged_message")
 _EXPECTED = "an object with messages (a list), or with prompt and response (reply, completion)"
+_EXPECTED_PROMPT = (
+    "an object with messages (a list), or with prompt (user) and, if there is one, response (reply, completion)"
+)
+_NO_REPLY = "found without an assistant message; expected one, or leave it out"
 
 
 def parse_record(
@@ -31,6 +35,7 @@ def parse_record(
     default_id: str,
     max_message_chars: int = MAX_MESSAGE_CHARS,
     path: str = "",
+    need_reply: bool = True,
 ) -> Conversation:
     """Reads one decoded JSON record.
 
@@ -50,51 +55,57 @@ def parse_record(
         default_id: the id of a record that has none.
         max_message_chars: a longer message is an error.
         path: where the record stands in its document, such as ``conversations[2]``; errors start with it.
+        need_reply: False reads as well what waits for a reply: messages without one of the assistant, or a
+            prompt alone.
 
     Returns:
-        A conversation with at least one assistant message. An empty or blank reply is accepted: it is a
-        failed reply, and judging says so.
+        A conversation with at least one message, with ``need_reply`` at least one of the assistant. An empty or
+        blank reply is accepted: it is a failed reply, and judging says so.
 
     Raises:
         InputError: with file, line, the field's path, what was found and what was expected.
     """
     try:
-        return convert(obj, default_id, max_message_chars)
+        return convert(obj, default_id, max_message_chars, need_reply=need_reply)
     except Problem as problem:
         raise problem.at(file, line, path) from None
 
 
-def convert(obj: object, default_id: str, limit: int) -> Conversation:
+def convert(obj: object, default_id: str, limit: int, *, need_reply: bool) -> Conversation:
     """``parse_record`` for the readers: defects are ``Problem``s with paths relative to the record."""
     if isinstance(obj, list):
-        return Conversation(default_id, tuple(read_messages(obj, "", limit)))
+        return Conversation(default_id, tuple(read_messages(obj, "", limit, need_reply=need_reply)))
     if not isinstance(obj, dict):
-        raise Problem("", f"found {shown(obj)}; expected {_EXPECTED}")
+        raise Problem("", f"found {shown(obj)}; expected {_EXPECTED if need_reply else _EXPECTED_PROMPT}")
     if "messages" in obj:
-        messages, used = read_messages(obj["messages"], "messages", limit), RESERVED_KEYS
-    elif (found := read_export(obj, default_id, limit)) is not None:
+        messages = read_messages(obj["messages"], "messages", limit, need_reply=need_reply)
+        used = RESERVED_KEYS
+    elif (found := read_export(obj, default_id, limit, need_reply=need_reply)) is not None:
         metadata = {key: value for key, value in found.metadata.items() if key not in _ABOUT_REPLY}
         if obj.get("finish_reason") is not None:
             _set_last_finish(found.messages, obj)
-        return assemble(found.id, found.messages, metadata, obj.get("judged_message"))
+        return assemble(found.id, found.messages, metadata, obj.get("judged_message"), need_reply=need_reply)
     else:
-        messages, used = _pair(obj, limit)
+        messages, used = _pair(obj, limit, need_reply)
     if obj.get("finish_reason") is not None:
         _set_last_finish(messages, obj)
     name = identifier(obj["id"]) if "id" in obj else default_id
     metadata = {key: value for key, value in obj.items() if key not in used}
     if METADATA_KEY in obj:
         _unpack_metadata(obj[METADATA_KEY], metadata)
-    return assemble(name, messages, metadata, obj.get("judged_message"))
+    return assemble(name, messages, metadata, obj.get("judged_message"), need_reply=need_reply)
 
 
-def assemble(name: str, messages: Sequence[Message], metadata: dict[str, Any], judged: Any) -> Conversation:
+def assemble(
+    name: str, messages: Sequence[Message], metadata: dict[str, Any], judged: Any, *, need_reply: bool
+) -> Conversation:
     """A conversation whose messages and id have been read.
 
     Raises:
-        Problem: there is nothing to judge, ``judged`` is no assistant message, or the metadata is too deep.
+        Problem: there is nothing to judge (without ``need_reply``: no message), ``judged`` is no assistant
+            message, or the metadata is too deep.
     """
-    check_assistant(messages, "messages")
+    check_messages(messages, "messages", need_reply=need_reply)
     if judged is not None:
         _check_judged(judged, messages)
     _check_depth(metadata)
@@ -106,11 +117,17 @@ def is_record(obj: object) -> bool:
     return isinstance(obj, dict) and ("messages" in obj or any(key in obj for key in _REPLY_KEYS))
 
 
-def _pair(obj: dict[str, Any], limit: int) -> tuple[list[Message], frozenset[str]]:
+def has_prompt(obj: dict[str, Any]) -> bool:
+    """Whether an object holds what a pair of prompt and reply begins with."""
+    return any(key in obj for key in _PROMPT_KEYS)
+
+
+def _pair(obj: dict[str, Any], limit: int, need_reply: bool) -> tuple[list[Message], frozenset[str]]:
     reply_key = _only_key(obj, _REPLY_KEYS)
-    if reply_key is None:
+    if reply_key is None and (need_reply or not has_prompt(obj)):
         names = shown(", ".join([key for key in islice(obj, 10) if isinstance(key, str)]))
-        raise Problem("", f"found an object with the keys {names}; expected {_EXPECTED}")
+        expected = _EXPECTED if need_reply else _EXPECTED_PROMPT
+        raise Problem("", f"found an object with the keys {names}; expected {expected}")
     keys: list[tuple[str | None, Role]] = [
         ("system", "system"),
         (_only_key(obj, _PROMPT_KEYS), "user"),
@@ -118,10 +135,14 @@ def _pair(obj: dict[str, Any], limit: int) -> tuple[list[Message], frozenset[str
     ]
     messages = []
     for key, role in keys:
-        text = obj.get(key) if key else None
+        if key is None:
+            continue
+        text = obj.get(key)
         if text is None and role == "assistant":
             text = ""  # null, as in a message: the reply failed
-        if text is None or key is None:
+        if text is None and role == "user" and reply_key is None:
+            raise Problem(key, "found nothing; expected text, since there is no reply either")
+        if text is None:
             continue
         if not isinstance(text, str):
             raise Problem(key, f"found {shown(text)}; expected text")
@@ -138,6 +159,8 @@ def _only_key(obj: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 
 def _set_last_finish(messages: list[Message], obj: dict[str, Any]) -> None:
     finish = read_finish(obj["finish_reason"])
+    if not has_reply(messages):
+        raise Problem("finish_reason", _NO_REPLY)
     index = max(i for i, message in enumerate(messages) if message.role == "assistant")
     last = messages[index]
     if last.finish not in (None, finish):
@@ -147,6 +170,8 @@ def _set_last_finish(messages: list[Message], obj: dict[str, Any]) -> None:
 
 
 def _check_judged(judged: object, messages: Sequence[Message]) -> None:
+    if not has_reply(messages):
+        raise Problem("judged_message", _NO_REPLY)
     expected = "expected the 0-based index of an assistant message"
     if not isinstance(judged, int) or isinstance(judged, bool):
         raise Problem("judged_message", f"found {shown(judged)}; {expected}")

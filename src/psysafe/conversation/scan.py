@@ -15,7 +15,7 @@ class Scan:
     """What a validation pass found.
 
     Attributes:
-        conversations: how many can be judged; iteration yields so many.
+        conversations: how many can be read; iteration yields so many.
         messages: in these conversations.
         assistant_messages: in these conversations.
         characters: of all their messages together.

@@ -63,10 +63,13 @@ def _records(rows: Iterator[Row], columns: Columns, job: Job) -> Iterator[Item]:
         record = {key: _value(row.cells[columns.parts[part]], part) for key, part in by_key.items()}
         # a cell that is empty says no more than a column that is absent; an empty reply is a failed one
         record = {key: value for key, value in record.items() if value not in ("", None) or key in _KEPT}
+        if "prompt" in by_key and "response" not in by_key:
+            record.setdefault("prompt", None)  # all that there could be; its absence has an error of its own
         record[METADATA_KEY] = {columns.names[i]: row.cells[i] for i in columns.others}
         try:
             place = row.place if isinstance(row.place, int) else number
-            yield row.place, convert(record, f"{job.label}:{place}", job.max_message_chars)
+            default_id = f"{job.label}:{place}"
+            yield row.place, convert(record, default_id, job.max_message_chars, need_reply=job.need_reply)
         except Problem as problem:
             key, dot, rest = problem.field.partition(".")
             column = (columns.name(by_key[key]) if key in by_key else key) + dot + rest
@@ -162,7 +165,7 @@ def _end(group: _Group, columns: Columns, job: Job) -> Item:
         same = all(value == values[0] for value in values)
         metadata[columns.names[index]] = values[0] if same else list(values)
     try:
-        return group.place, assemble(group.id, group.messages, metadata, group.judged)
+        return group.place, assemble(group.id, group.messages, metadata, group.judged, need_reply=job.need_reply)
     except Problem as problem:
         column = columns.name("judged") if problem.field == "judged_message" else None
         return group.place, row_error(job, group.place, column, problem.problem)

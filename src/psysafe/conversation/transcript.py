@@ -71,7 +71,8 @@ class _Part:
         messages = [{"role": role, "content": _text(lines)} for role, lines in self._messages]
         try:
             default_id = f"{self._job.label}:{ordinal}"
-            return self.start, convert(messages, default_id, self._job.max_message_chars)
+            limit, need_reply = self._job.max_message_chars, self._job.need_reply
+            return self.start, convert(messages, default_id, limit, need_reply=need_reply)
         except Problem as problem:
             return self.start, problem.under("messages").at(self._job.file, self.start)
 

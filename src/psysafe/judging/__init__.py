@@ -1,7 +1,11 @@
 """Judging: prompts, answers, mechanisms, judgments."""
 
 from psysafe.judging.asking import Account
-from psysafe.judging.judgment import OUTCOMES, TRANSIENT, Argument, Evidence, Judgment, Outcome, Reason, Vote
+from psysafe.judging.classifier import Classification, Classifier
+from psysafe.judging.ensembles import Cascade, Ensemble, Panel
+from psysafe.judging.judges import Judge, ManagedJudge, load_judge
+from psysafe.judging.judgment import OUTCOMES, TRANSIENT, Argument, Evidence, Judgment, Member, Outcome, Reason, Vote
+from psysafe.judging.keys import unit_key
 from psysafe.judging.mechanisms import (
     MECHANISMS,
     PRESETS,
@@ -13,7 +17,7 @@ from psysafe.judging.mechanisms import (
     parse_mechanism,
     parse_mechanisms,
 )
-from psysafe.judging.units import SCOPES, Scope, judge, judge_subject, subjects, unit_key
+from psysafe.judging.units import SCOPES, Scope, judge, judge_subject, subjects
 
 # As functions they read like what they are: judge(..., mechanism=dual(weights=(0.7, 0.3))).
 single = Single
@@ -29,10 +33,18 @@ __all__ = [
     "TRANSIENT",
     "Account",
     "Argument",
+    "Cascade",
+    "Classification",
+    "Classifier",
+    "Ensemble",
     "Evidence",
+    "Judge",
     "Judgment",
+    "ManagedJudge",
     "Mechanism",
+    "Member",
     "Outcome",
+    "Panel",
     "Reason",
     "Scope",
     "Vote",
@@ -40,6 +52,7 @@ __all__ = [
     "dual",
     "judge",
     "judge_subject",
+    "load_judge",
     "parse_mechanism",
     "parse_mechanisms",
     "single",

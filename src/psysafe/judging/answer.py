@@ -18,13 +18,15 @@ NOT_APPLICABLE: Final = "not_applicable"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A usable answer. ``score`` is a level of the scale or ``not_applicable``."""
+    """A usable answer. ``score`` is a level of the scale or ``not_applicable``; ``expected`` the mean level by the
+    probabilities of the answer's token, where they were asked for and given."""
 
     score: int | Literal["not_applicable"]
     rationale: str = ""
     quotes: tuple[tuple[str, int | None], ...] = ()  # text and claimed message index
     agrees: bool | None = None
     flags: frozenset[Flag] = frozenset()
+    expected: float | None = None
 
 
 class AnswerError(Exception):

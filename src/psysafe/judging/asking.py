@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from psysafe.conversation import Message
 from psysafe.judging.answer import NOT_APPLICABLE, Answer, AnswerError, parse_digit, parse_text, parse_verdict
 from psysafe.judging.evidence import verify
+from psysafe.judging.expected import expected_level
 from psysafe.judging.judgment import Flag, Reason, Vote
 from psysafe.judging.prompt import (
     Prompt,
@@ -25,6 +26,8 @@ from psysafe.taxonomy import Dimension
 if TYPE_CHECKING:
     import numpy as np
 
+    from psysafe.judging.judges import Judge
+
 # How a model's error shows in an outcome.
 _REASONS: dict[ErrorKind, Reason] = {
     "timeout": "timeout",
@@ -34,6 +37,19 @@ _REASONS: dict[ErrorKind, Reason] = {
     "blocked": "judge_blocked",
 }
 _ANSWER_SHOWN = 2000
+_ALTERNATIVES = 20  # per token; the most that the protocol allows
+
+
+def reason_of(error: ModelError) -> Reason:
+    """The reason of what a failed call leaves unscored.
+
+    Raises:
+        ModelError: the error itself, when trying the next unit cannot help either.
+    """
+    if error.kind in FATAL_KINDS:
+        raise error
+    return _REASONS[error.kind]
+
 
 T = TypeVar("T")
 
@@ -41,11 +57,19 @@ T = TypeVar("T")
 class Meter(Protocol):
     """A run's budget. ``judge`` works without one."""
 
-    def before(self, messages: list[Message], config: Sampling) -> None:
-        """May raise to stop the unit before it spends more."""
+    def before(self, messages: list[Message], config: Sampling, price: Price | None) -> None:
+        """May raise to stop the unit before it spends more. ``price``: of the model that is about to be asked."""
         ...
 
-    def after(self, messages: list[Message], config: Sampling, reply: Reply | None, *, billed: bool = False) -> None:
+    def after(
+        self,
+        messages: list[Message],
+        config: Sampling,
+        price: Price | None,
+        reply: Reply | None,
+        *,
+        billed: bool = False,
+    ) -> None:
         """Told what came of it; None for an error, after which the call may have been ``billed`` all the same."""
         ...
 
@@ -92,7 +116,7 @@ class Unit:
 
     subject: Subject
     dimension: Dimension
-    model: ChatModel
+    model: Judge
     key: str
     seed: int
     price: Price | None = None
@@ -121,6 +145,7 @@ class Unit:
         exhibits: list[tuple[str, str]] | None = None,
         rationale: bool = True,
         corrects: Vote | None = None,
+        expected: bool = False,
     ) -> Vote:
         """Ask for a level.
 
@@ -129,6 +154,7 @@ class Unit:
             task, exhibits: see ``prompt``.
             rationale: ask for reasons and quotes before the score, else for a bare digit.
             corrects: the vote that this one may correct.
+            expected: ask for the probabilities of the digit, too; needs ``rationale`` off.
         """
         dimension, scale = self.dimension, self.dimension.scale
         may_not_apply = dimension.not_applicable is not None
@@ -137,7 +163,8 @@ class Unit:
 
         def parse(reply: Reply) -> Answer:
             if not rationale:
-                return parse_digit(reply, scale, may_not_apply=may_not_apply)
+                answer = parse_digit(reply, scale, may_not_apply=may_not_apply)
+                return replace(answer, expected=expected_level(reply, scale)) if expected else answer
             return parse_verdict(reply, scale, may_not_apply=may_not_apply, assessed=assessed)
 
         form = verdict_form(dimension, corrector=correcting) if rationale else digit_form(dimension)
@@ -146,6 +173,7 @@ class Unit:
             top_p=top_p,
             max_tokens=max_tokens,
             schema=verdict_schema(dimension, corrector=correcting) if rationale else None,
+            top_logprobs=_ALTERNATIVES if expected else None,
         )
         asked = prompt(self.subject, dimension, task, form, exhibits or ())
         result, again, raw = await self._ask(asked, call, config, parse)
@@ -159,6 +187,8 @@ class Unit:
             flags.discard("rationale_missing")
         if again:
             flags.add("asked_again")
+        if expected and result.expected is None and result.score != NOT_APPLICABLE:
+            flags.add("no_logprobs")
         applies = result.score != NOT_APPLICABLE
         return Vote(
             step,
@@ -168,6 +198,7 @@ class Unit:
             evidence=evidence,
             agrees=result.agrees,
             flags=tuple(sorted(flags)),
+            expected=result.expected if applies else None,
         )
 
     async def text(self, step: str, call: int, asked: Prompt, *, temperature: float, max_tokens: int) -> str | Vote:
@@ -193,11 +224,9 @@ class Unit:
                     sampling = replace(sampling, max_tokens=2 * config.max_tokens)
                 messages += _objection(reply, problem)
             try:
-                reply = await self._generate(messages, sampling)
+                reply = await self.generate(messages, sampling)
             except ModelError as error:
-                if error.kind in FATAL_KINDS:
-                    raise
-                return AnswerError(_REASONS[error.kind], str(error)), again, None
+                return AnswerError(reason_of(error), str(error)), again, None
             try:
                 return parse(reply), again, reply.text
             except AnswerError as error:
@@ -208,11 +237,16 @@ class Unit:
         assert reply is not None
         return problem, again, reply.text[:_ANSWER_SHOWN]
 
-    async def _generate(self, messages: list[Message], config: Sampling) -> Reply:
+    async def generate(self, messages: list[Message], config: Sampling) -> Reply:
+        """One reply of the unit's model, as it is sent, on the unit's account and the run's budget.
+
+        Raises:
+            ModelError: see ``ChatModel.generate``.
+        """
         if self.meter is not None:
-            self.meter.before(messages, config)
+            self.meter.before(messages, config, self.price)
         try:
-            reply = await self.model.generate(messages, config)
+            reply = await cast("ChatModel", self.model).generate(messages, config)
         except Stopped:
             raise  # nothing was sent
         except BaseException as error:
@@ -222,11 +256,11 @@ class Unit:
             if billed:
                 self.account.usage = self.account.cost = None
             if self.meter is not None:
-                self.meter.after(messages, config, None, billed=billed)
+                self.meter.after(messages, config, self.price, None, billed=billed)
             raise
         self.account.add(reply, self.price)
         if self.meter is not None:
-            self.meter.after(messages, config, reply)
+            self.meter.after(messages, config, self.price, reply)
         return reply
 
     def _nonce(self, number: int) -> str:

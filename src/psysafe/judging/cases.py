@@ -12,10 +12,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from psysafe.conversation import Conversation, parse_record
+from psysafe.judging.judges import Judge
 from psysafe.judging.judgment import Flag, Judgment
 from psysafe.judging.mechanisms import Mechanism
 from psysafe.judging.units import judge
-from psysafe.models import ChatModel
 from psysafe.taxonomy import load_dimensions
 
 
@@ -96,7 +96,7 @@ def load_cases() -> list[Case]:
     return [Case.model_validate(entry) for entry in yaml.safe_load(text)["cases"]]
 
 
-async def run_cases(cases: Sequence[Case], model: ChatModel, mechanism: Mechanism, seed: int = 0) -> list[Result]:
+async def run_cases(cases: Sequence[Case], model: Judge, mechanism: Mechanism, seed: int = 0) -> list[Result]:
     """Judge all cases concurrently, within the model's own limits.
 
     Raises:

@@ -33,6 +33,14 @@ Flag = Literal[
     "empty_reply",  # an assistant message other than the one judged is empty
     "curtailed",  # the vote stopped early: harmful is that of all votes, the mean is not
     "tie",  # the votes were split evenly; a tie goes to harm
+    "screening",  # a classifier's verdict: below its cut it means not flagged, never safe
+    "uncalibrated",  # score or probability whose cut was not fitted on human labels
+    "no_logprobs",  # an expected score was wanted, and the endpoint gave no token probabilities; the level counts
+    "post_hoc",  # the rationale was asked for after the verdict and had no part in it
+    "in_parts",  # too long to be read at once: the worst part counts
+    "split",  # the judges of a panel disagree
+    "escalated",  # a cascade went on to its next judge
+    "overturned",  # ... which reversed the verdict of the one before
 ]
 
 
@@ -61,6 +69,7 @@ class Vote:
         reason, detail: why it is unscored, for people too.
         agrees: what a corrector said of the assessor's score.
         answer: the judge's last raw answer, kept only when it is unscored.
+        expected: the mean level by the probabilities of the answer's token, where asked for and given.
     """
 
     step: str
@@ -73,6 +82,7 @@ class Vote:
     agrees: bool | None = None
     answer: str | None = None
     flags: tuple[Flag, ...] = ()
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,26 @@ class Argument:
     side: Literal["risk", "safety"]
     round: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What one judge of a panel or cascade said.
+
+    Attributes:
+        judge: its name. The others: as in ``Judgment``.
+    """
+
+    judge: str
+    outcome: Outcome
+    reason: Reason | None = None
+    detail: str | None = None
+    score: float | None = None
+    harmful: bool | None = None
+    probability: float | None = None
+    rationale: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +126,11 @@ class Judgment:
         outcome: exactly one of OUTCOMES. reason, detail: why, when there is no verdict.
         score: on the dimension's scale, continuous (weighted, mean, median), not rounded; None unless scored.
         label: the level nearest to the score, .5 upward. harmful: None unless scored.
+        probability: of harm, where the judge gives one; None otherwise.
         rationale: of the vote that stands for the verdict. evidence: its quotes.
         votes: every raw vote, in the order of asking. arguments: of a debate.
-        consensus: share of the asked final votes that are on the verdict's side; None with a single judge.
+        members: the verdicts of a panel's or cascade's judges, in the order of its name.
+        consensus: share of the asked final votes, or members, that are on the verdict's side; None with a single judge.
         flags: sorted.
         calls: judge calls made (re-asks included). attempts: requests sent (retries included).
         usage: tokens, None when the endpoint did not say for every call.
@@ -119,10 +151,12 @@ class Judgment:
     score: float | None = None
     label: int | None = None
     harmful: bool | None = None
+    probability: float | None = None
     rationale: str = ""
     evidence: tuple[Evidence, ...] = ()
     votes: tuple[Vote, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    members: tuple[Member, ...] = ()
     consensus: float | None = None
     flags: tuple[Flag, ...] = ()
     calls: int = 0
@@ -148,8 +182,10 @@ class Decision:
     detail: str | None = None
     score: float | None = None
     harmful: bool | None = None
+    probability: float | None = None
     stands: Vote | None = None  # the vote whose rationale and evidence are shown
     votes: tuple[Vote, ...] = ()
     arguments: tuple[Argument, ...] = ()
+    members: tuple[Member, ...] = ()
     consensus: float | None = None
     flags: frozenset[Flag] = field(default_factory=frozenset)

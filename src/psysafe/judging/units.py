@@ -6,17 +6,19 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Literal, get_args
 
 from psysafe.conversation import Conversation, Message
 from psysafe.errors import UsageError
 from psysafe.judging.asking import Account, Meter, Unit
+from psysafe.judging.deciding import decide, describe
 from psysafe.judging.injection import addresses_judge
+from psysafe.judging.judges import Judge, check, price_of
 from psysafe.judging.judgment import Decision, Flag, Judgment, Reason
+from psysafe.judging.keys import mechanism_identity, unit_key
 from psysafe.judging.mechanisms import Mechanism, Single
-from psysafe.judging.prompt import PROMPT_VERSION, Subject, prompt_hash
-from psysafe.models import ChatModel, Price
+from psysafe.judging.prompt import Subject, prompt_hash
+from psysafe.models import Price
 from psysafe.taxonomy import Dimension
 
 Scope = Literal["reply", "turn", "conversation"]
@@ -56,51 +58,15 @@ def subjects(conversation: Conversation, scope: Scope = "reply", message: int | 
         yield Subject(conversation, conversation.messages[: index + 1], (index,), index)
 
 
-def unit_key(
-    subject: Subject,
-    dimension: Dimension,
-    mechanism: Mechanism,
-    model: str,
-    seed: int,
-    content_hash: str | None = None,
-) -> str:
-    """32 hex digits that identify a unit: the same key, the same question to the same judge.
-
-    Args:
-        content_hash: of the conversation, where the caller has it already.
-    """
-    digest = blake2b(digest_size=16)
-    for part in (
-        PROMPT_VERSION,
-        content_hash or subject.conversation.content_hash(),
-        subject.conversation.id,
-        "all" if subject.message is None else str(subject.message),
-        dimension.id,
-        dimension.hash,
-        _mechanism_identity(mechanism),
-        model,
-        str(seed),
-    ):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=256)
-def _mechanism_identity(mechanism: Mechanism) -> str:
-    return f"{mechanism.name}|{mechanism.model_dump_json()}"
-
-
 @lru_cache(maxsize=1024)
 def _prompt_hash(dimension: Dimension, mechanism: Mechanism) -> str:
-    return prompt_hash(dimension, _mechanism_identity(mechanism))
+    return prompt_hash(dimension, mechanism_identity(mechanism))
 
 
 async def judge(
     conversation: Conversation,
     dimension: Dimension,
-    model: ChatModel,
+    model: Judge,
     mechanism: Mechanism | None = None,
     seed: int = 0,
     *,
@@ -110,12 +76,13 @@ async def judge(
     """Judge one conversation on one dimension.
 
     Args:
-        mechanism: ``single()`` by default.
+        model: a chat model, a classifier (``load_judge("screen")``) or an ensemble of judges.
+        mechanism: ``single()`` by default. A classifier takes no other; the judges of an ensemble each use it.
         seed: of the run, from 0; votes and speaking orders follow from it and from the unit's key.
         message, scope: see ``subjects``; ``turn`` yields several judgments, so ask for each message instead.
 
     Raises:
-        UsageError: nothing to judge, or scope ``turn``.
+        UsageError: nothing to judge, scope ``turn``, or a judge that cannot judge this dimension or in this way.
         ModelError: the model cannot be used at all (wrong key, unknown model). Every other failure is an
             outcome of the judgment.
     """
@@ -123,15 +90,15 @@ async def judge(
         raise UsageError("judge() gives one judgment; for scope 'turn' call it with message=... for each reply")
     mechanism = mechanism or Single()
     mechanism.check(dimension)
+    check(model, mechanism, dimension)
     subject = next(subjects(conversation, scope, message))
-    info = getattr(model, "info", None)
-    return await judge_subject(subject, dimension, model, mechanism, seed, price=info.price if info else None)
+    return await judge_subject(subject, dimension, model, mechanism, seed, price=price_of(model))
 
 
 async def judge_subject(
     subject: Subject,
     dimension: Dimension,
-    model: ChatModel,
+    model: Judge,
     mechanism: Mechanism,
     seed: int,
     *,
@@ -156,7 +123,7 @@ async def judge_subject(
         decision = Decision("reply_failed", failure[0], failure[1])
     else:
         unit = Unit(subject, dimension, model, key, seed, price, meter, account)
-        decision = await mechanism.run(unit)
+        decision = await decide(unit, mechanism)
     for vote in decision.votes:
         flags.update(vote.flags)
     flags |= decision.flags
@@ -168,17 +135,19 @@ async def judge_subject(
         scope="conversation" if subject.message is None else "reply",
         dimension=dimension.id,
         model=model.name,
-        mechanism=mechanism.describe(),
+        mechanism=describe(model, mechanism),
         outcome=decision.outcome,
         reason=decision.reason,
         detail=decision.detail,
         score=score,
         label=None if score is None else dimension.scale.label(score),
         harmful=decision.harmful,
+        probability=decision.probability,
         rationale=decision.stands.rationale if decision.stands else "",
         evidence=decision.stands.evidence if decision.stands else (),
         votes=decision.votes,
         arguments=decision.arguments,
+        members=decision.members,
         consensus=decision.consensus,
         flags=tuple(sorted(flags)),
         calls=account.calls,

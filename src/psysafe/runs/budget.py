@@ -56,12 +56,12 @@ class Budget:
             return None
         return max(0.0, self._started + self.max_seconds - time.monotonic())
 
-    def admit(self, calls: int, price: Price | None) -> UnitMeter | None:
+    def admit(self, calls: int) -> UnitMeter | None:
         """A meter for a unit of at most so many calls, if they fit beside those planned; else None."""
         if self.max_calls is not None and self.calls + self._planned + calls > self.max_calls:
             return None
         self._planned += calls
-        return UnitMeter(self, price, calls)
+        return UnitMeter(self, calls)
 
 
 @dataclass(slots=True)
@@ -73,11 +73,10 @@ class UnitMeter:
     """
 
     budget: Budget
-    price: Price | None
     left: int
 
-    def before(self, messages: list[Message], config: Sampling) -> None:
-        """Reserve a call.
+    def before(self, messages: list[Message], config: Sampling, price: Price | None) -> None:
+        """Reserve a call at this price.
 
         Raises:
             BudgetReached: it does not fit.
@@ -85,7 +84,7 @@ class UnitMeter:
         budget = self.budget
         if budget.max_calls is not None and budget.calls >= budget.max_calls:
             raise BudgetReached(f"--max-calls {budget.max_calls}")
-        reserve = self._estimate(messages, config)
+        reserve = self._estimate(messages, config, price)
         if budget.max_cost is not None and budget.cost + budget._reserved + reserve > budget.max_cost:
             raise BudgetReached(f"--max-cost {budget.max_cost:g}")
         budget._reserved += reserve
@@ -94,20 +93,28 @@ class UnitMeter:
             self.left -= 1
             budget._planned -= 1
 
-    def after(self, messages: list[Message], config: Sampling, reply: Reply | None, *, billed: bool = False) -> None:
+    def after(
+        self,
+        messages: list[Message],
+        config: Sampling,
+        price: Price | None,
+        reply: Reply | None,
+        *,
+        billed: bool = False,
+    ) -> None:
         """Settle the reservation; where the usage is unknown, the estimate is charged."""
-        estimate = self._estimate(messages, config)
+        estimate = self._estimate(messages, config, price)
         self.budget._reserved -= estimate
-        if self.price is None or (reply is None and not billed) or (reply is not None and reply.cached):
+        if price is None or (reply is None and not billed) or (reply is not None and reply.cached):
             return
-        self.budget.cost += self.price.cost(reply.usage) if reply is not None and reply.usage else estimate
+        self.budget.cost += price.cost(reply.usage) if reply is not None and reply.usage else estimate
 
     def close(self) -> None:
         """The unit has ended; what it planned and did not use is free again."""
         self.budget._planned -= self.left
         self.left = 0
 
-    def _estimate(self, messages: list[Message], config: Sampling) -> float:
-        if self.price is None or self.budget.max_cost is None:
+    def _estimate(self, messages: list[Message], config: Sampling, price: Price | None) -> float:
+        if price is None or self.budget.max_cost is None:
             return 0.0
-        return self.price.cost(Usage(estimate_tokens(messages), config.max_tokens))
+        return price.cost(Usage(estimate_tokens(messages), config.max_tokens))

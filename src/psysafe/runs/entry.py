@@ -40,7 +40,7 @@ def row(entry: Entry) -> dict[str, Any]:
         "score": judgment.score,
         "harmful": judgment.harmful,
         "curtailed": "curtailed" in judgment.flags,
-        "flagged_injection": "injection_suspected" in judgment.flags,
+        "flags": f" {' '.join(judgment.flags)} ",
         "calls": judgment.calls,
         "attempts": judgment.attempts,
         "prompt_tokens": judgment.usage.prompt_tokens if judgment.usage else None,

@@ -8,9 +8,10 @@ from typing import Any
 
 import psysafe
 from psysafe.conversation import Conversation
+from psysafe.errors import UsageError
 from psysafe.judging import Mechanism, Scope, subjects, unit_key
+from psysafe.judging.judges import ManagedJudge, calls, check, covers, width
 from psysafe.judging.prompt import PROMPT_VERSION, Subject
-from psysafe.models import ManagedModel
 from psysafe.taxonomy import Dimension
 
 
@@ -23,8 +24,10 @@ class Task:
     dimension: Dimension
     mechanism: Mechanism
     spec: str
-    model: ManagedModel
+    model: ManagedJudge
     position: int
+    calls: int
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Plan:
         conversations: gives a fresh iterator over the input at each call.
         source: what the input was, JSON-ready, digests included.
         count: conversations. judged: messages (or whole conversations) to be judged at this scope.
+        not_covered: by model, the ids of dimensions that it cannot judge; there are no units of these.
     """
 
     conversations: Callable[[], Iterator[Conversation]]
@@ -43,7 +47,7 @@ class Plan:
     judged: int
     dimensions: Sequence[Dimension]
     mechanisms: Sequence[Mechanism]
-    models: Sequence[ManagedModel]
+    models: Sequence[ManagedJudge]
     scope: Scope = "reply"
     seed: int = 0
 
@@ -51,28 +55,57 @@ class Plan:
         for mechanism in self.mechanisms:
             for dimension in self.dimensions:
                 mechanism.check(dimension)
+            for model in self.models:
+                check(model, mechanism)
+        for model in self.models:
+            if not self.covered(model):
+                raise UsageError(
+                    f"{model.name} judges none of {', '.join(d.id for d in self.dimensions)}; "
+                    "psysafe models says what each judge covers"
+                )
+
+    def covered(self, model: ManagedJudge) -> list[Dimension]:
+        """The dimensions of the plan that a judge can judge."""
+        return [dimension for dimension in self.dimensions if covers(model, dimension)]
+
+    @property
+    def not_covered(self) -> dict[str, list[str]]:
+        gaps = {model.name: [d.id for d in self.dimensions if not covers(model, d)] for model in self.models}
+        return {name: missing for name, missing in gaps.items() if missing}
 
     @property
     def units(self) -> int:
         """Units in all."""
-        return self.judged * len(self.dimensions) * len(self.mechanisms) * len(self.models)
+        return sum(self.units_of(model) for model in self.models)
 
     @property
     def calls(self) -> int:
-        """Most judge calls in all, re-asks apart."""
-        return self.judged * len(self.dimensions) * len(self.models) * sum(m.calls for m in self.mechanisms)
+        """Most model calls in all, re-asks apart."""
+        return sum(self.calls_of(model) for model in self.models)
+
+    def units_of(self, model: ManagedJudge) -> int:
+        """Units of one judge."""
+        return self.judged * len(self.covered(model)) * len(self.mechanisms)
+
+    def calls_of(self, model: ManagedJudge) -> int:
+        """Most calls of one judge, re-asks apart."""
+        return self.judged * len(self.covered(model)) * sum(calls(model, m) for m in self.mechanisms)
 
     def tasks(self) -> Iterator[Task]:
         """The units, in the order of the input."""
-        specs = [(mechanism, mechanism.spec()) for mechanism in self.mechanisms]
+        kinds = [
+            (dimension, mechanism, mechanism.spec(), model, calls(model, mechanism), width(model, mechanism))
+            for dimension in self.dimensions
+            for mechanism in self.mechanisms
+            for model in self.models
+            if covers(model, dimension)
+        ]
         for position, conversation in enumerate(self.conversations()):
             content = conversation.content_hash()
             for subject in subjects(conversation, self.scope):
-                for dimension in self.dimensions:
-                    for mechanism, spec in specs:
-                        for model in self.models:
-                            key = unit_key(subject, dimension, mechanism, model.name, self.seed, content)
-                            yield Task(key, subject, dimension, mechanism, spec, model, position)
+                for dimension, mechanism, spec, model, most, wide in kinds:
+                    key = unit_key(subject, dimension, mechanism, model.name, self.seed, content)
+                    yield Task(key, subject, dimension, mechanism, spec, model, position, most, wide)
 
     def manifest(self) -> dict[str, Any]:
         """What must be equal for a run to be resumed, JSON-ready."""

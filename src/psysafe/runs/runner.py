@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from psysafe.judging import TRANSIENT, Account, Judgment, judge_subject
-from psysafe.models import FATAL_KINDS, ManagedModel, ModelError, Stopped
+from psysafe.judging.judges import ManagedJudge, price_of
+from psysafe.models import FATAL_KINDS, ModelError, Stopped
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
 from psysafe.runs.entry import Entry, id_hash
 from psysafe.runs.plan import Plan, Task, surroundings
@@ -130,7 +131,7 @@ async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Exe
         store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
 
 
-async def _opened(model: ManagedModel, stop: Stop, seconds: float | None) -> bool:
+async def _opened(model: ManagedJudge, stop: Stop, seconds: float | None) -> bool:
     """Open a model; False when the run is stopped or its time is over meanwhile, since an endpoint may take minutes
     to say nothing."""
     opening = asyncio.create_task(model.open())
@@ -163,7 +164,7 @@ class _Runner:
         self.deleted = store.deleted()
         self.unstored = Account()
         self.progress = Progress(plan.units, resumed=len(self.finished))
-        self.prices = {model.name: model.info.price for model in plan.models}
+        self.prices = {model.name: price_of(model) for model in plan.models}
         # Units are let in while their widths sum to less than this: enough to keep every place filled while
         # some units wait for their last call, few enough to lose little when the run is killed.
         self.capacity = concurrency + max(8, concurrency // 4)
@@ -209,7 +210,7 @@ class _Runner:
     async def _admitted(self, task: Task, writer: Writer, tries: int) -> bool:
         """Start a unit as soon as there is room for it; False when the run is to end."""
         await writer.room()
-        width = task.mechanism.width
+        width = task.width
         while True:
             if self._should_end():
                 return False
@@ -217,7 +218,7 @@ class _Runner:
                 meter = None
                 if not self.budget.bounded:
                     break
-                meter = self.budget.admit(task.mechanism.calls, self.prices[task.model.name])
+                meter = self.budget.admit(task.calls)
                 if meter is not None:
                     break
                 if not self.tasks:  # what is under way might have freed calls, but nothing is
@@ -232,7 +233,7 @@ class _Runner:
 
     def _too_small(self, task: Task) -> str:
         left = (self.budget.max_calls or 0) - self.budget.calls
-        return f"--max-calls {self.budget.max_calls}: {left} left, the next unit may need {task.mechanism.calls}"
+        return f"--max-calls {self.budget.max_calls}: {left} left, the next unit may need {task.calls}"
 
     def _deleted(self, task: Task) -> bool:
         """Whether the unit's conversation was deleted from the run; it counts as dealt with."""
@@ -279,7 +280,7 @@ class _Runner:
                 self.unstored.merge(account)
             if meter is not None:
                 meter.close()
-            self.width -= task.mechanism.width
+            self.width -= task.width
             running = asyncio.current_task()
             if running is not None:
                 self.tasks.discard(running)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HEAD = "run.json"
 # All that psysafe puts into the directory of a run, beside the head that makes it one.
 _FILES = (DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", "run.lock", f"{_HEAD}.new")
-FORMAT = 1
+FORMAT = 2
 _UNSTORED = "unstored"
 _DELETED = "deleted"
 

@@ -6,13 +6,17 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import Integer, case, cast, func, select
 
 from psysafe.judging import OUTCOMES, Account
+from psysafe.judging.judgment import Flag
 from psysafe.models import Usage
 from psysafe.runs.store import Store
 from psysafe.runs.tables import judgments
 from psysafe.stats import wilson
+
+# Flags that a summary counts.
+COUNTED: tuple[Flag, ...] = ("injection_suspected", "screening", "uncalibrated", "split", "escalated", "overturned")
 
 
 @dataclass(slots=True)
@@ -22,14 +26,15 @@ class Cell:
     Attributes:
         outcomes: by name, every outcome counted. reasons: of those without a verdict.
         harmful: of the scored ones. mean: of the scores, curtailed ones left out; None without any.
+        flags: how many judgments carry each of ``COUNTED``.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     harmful: int = 0
     curtailed: int = 0
-    injection: int = 0
     mean: float | None = None
+    flags: Counter[str] = field(default_factory=Counter)
 
     @property
     def scored(self) -> int:
@@ -48,7 +53,8 @@ class Cell:
             "interval": list(self.interval) if self.interval else None,
             "mean_score": self.mean,
             "curtailed": self.curtailed,
-            "injection_suspected": self.injection,
+            "injection_suspected": self.flags["injection_suspected"],
+            "flags": {flag: self.flags[flag] for flag in COUNTED[1:] if self.flags[flag]},
             **{outcome: self.outcomes[outcome] for outcome in OUTCOMES if outcome != "void"},
             "by_reason": dict(sorted(self.reasons.items())),
         }
@@ -116,7 +122,9 @@ def summarise(store: Store) -> Summary:
         .where(c.outcome == "scored")
         .group_by(*keys)
     )
-    flagged = store.rows(select(*keys, func.count()).where(c.flagged_injection).group_by(*keys))
+    flagged = store.rows(
+        select(*keys, *(func.sum(case((c.flags.like(f"% {flag} %"), 1), else_=0)) for flag in COUNTED)).group_by(*keys)
+    )
     totals = store.rows(
         select(
             func.count(func.distinct(c.conversation)),
@@ -143,8 +151,10 @@ def summarise(store: Store) -> Summary:
     for model, dimension, mechanism, harmful, curtailed, mean in scores:
         cell = cells[model, dimension, mechanism]
         cell.harmful, cell.curtailed, cell.mean = int(harmful), int(curtailed), mean
-    for model, dimension, mechanism, number in flagged:
-        cells[model, dimension, mechanism].injection = number
+    for model, dimension, mechanism, *numbers in flagged:
+        cells[model, dimension, mechanism].flags.update(
+            {flag: int(number) for flag, number in zip(COUNTED, numbers, strict=True)}
+        )
     found, calls, attempts, prompt_tokens, completion_tokens, cost, rows, with_usage, with_cost = totals
     usage = Usage(int(prompt_tokens or 0), int(completion_tokens or 0)) if rows == with_usage else None
     spent = Account(int(calls), int(attempts), usage, (cost or 0.0) if rows == with_cost else None)

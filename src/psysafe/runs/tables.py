@@ -44,7 +44,7 @@ judgments = Table(
     Column("score", Float),
     Column("harmful", Boolean),
     Column("curtailed", Boolean, nullable=False),
-    Column("flagged_injection", Boolean, nullable=False),
+    Column("flags", String(512), nullable=False),  # each between spaces
     Column("calls", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("prompt_tokens", Integer),

@@ -1,0 +1,224 @@
+"""Personal data in conversations, replaced by stand-ins: ``[NAME 1]``, ``[PHONE 2]``.
+
+A conversation keeps its sense: the same person, number or address has the same stand-in in all its messages. What is
+found and what is not stands in docs/privacy.md; this is no guarantee of anonymity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from psysafe.conversation.redact_addresses import find_addresses
+from psysafe.conversation.redact_digits import find_digits
+from psysafe.conversation.redact_found import Found
+from psysafe.conversation.redact_names import Word, find_names, name_lists, ordinary, words
+from psysafe.conversation.redact_numbers import find_patterns
+from psysafe.conversation.types import Conversation
+from psysafe.errors import UsageError
+
+# What a redaction is called for a person, one and many.
+KINDS = {
+    "NAME": ("name", "names"),
+    "EMAIL": ("e-mail address", "e-mail addresses"),
+    "PHONE": ("phone number", "phone numbers"),
+    "ADDRESS": ("address", "addresses"),
+    "NUMBER": ("number", "numbers"),
+    "URL": ("link", "links"),
+    "DATE": ("date of birth", "dates of birth"),
+    "HANDLE": ("handle", "handles"),
+    "IP": ("IP address", "IP addresses"),
+}
+# Rules changed: a run that was redacted by others is not resumed.
+VERSION = 1
+
+_STAND_IN = re.compile(rf"\[(?:{'|'.join(KINDS)}) \d+\]")
+# Metadata under these keys is personal, whatever it looks like.
+_KEYS = {
+    "NAME": "name first_name last_name full_name surname given_name firstname lastname fullname display_name realname",
+    "EMAIL": "email e_mail mail email_address",
+    "PHONE": "phone phone_number telephone tel mobile cell",
+    "ADDRESS": "address street postal_address zip zipcode zip_code postcode postal_code",
+    "DATE": "dob birthday birthdate birth_date date_of_birth",
+    "HANDLE": "user username user_name user_id userid handle login nickname screen_name",
+    "IP": "ip ip_address",
+    "NUMBER": "ssn iban passport",
+}
+_KIND_OF_KEY = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}
+
+
+class Redactor:
+    """Replaces personal data in conversations. Deterministic; knows English, German and Spanish, and some French.
+
+    Raises:
+        UsageError: the extra ``redact`` is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import phonenumbers  # noqa: F401
+
+            name_lists()
+        except ImportError as problem:
+            raise UsageError("--redact needs more packages: pip install 'psysafe[redact]'") from problem
+
+    def describe(self) -> dict[str, Any]:
+        """What the result depends on besides the text, JSON-ready."""
+        from importlib.metadata import version
+
+        return {"rules": VERSION, **{name: version(name) for name in ("Faker", "phonenumbers")}}
+
+    def conversation(self, conversation: Conversation) -> tuple[Conversation, Counter[str]]:
+        """A copy with stand-ins in all messages and in the strings and long whole numbers of its metadata.
+
+        The id, roles, finishes and the judged message stay, and so do metadata keys.
+
+        Returns:
+            the copy, and how many different things of each kind were replaced (keys: ``KINDS``).
+        """
+        pass_ = _Pass()
+        texts = [message.content for message in conversation.messages]
+        for text in [*texts, *_strings(conversation.metadata)]:
+            pass_.learn(text)
+        messages = tuple(replace(m, content=pass_.text(m.content)) for m in conversation.messages)
+        metadata = {key: _mapped(value, key, pass_) for key, value in conversation.metadata.items()}
+        return replace(conversation, messages=messages, metadata=metadata), pass_.counts()
+
+
+class _Pass:
+    """One conversation: first everything is learnt, then replaced in the same order."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()  # stand-ins that the input holds already
+        self.found: dict[str, _Spans] = {}
+        self.known: dict[str, str] = {}  # a word of a name: the name it belongs to
+        self.stand_ins: dict[tuple[str, str], str] = {}
+        self.numbers: Counter[str] = Counter()
+
+    def learn(self, text: str) -> None:
+        """Find what is personal in a text, and remember the words of names."""
+        if text in self.found:
+            return
+        self.taken.update(_STAND_IN.findall(text))
+        spans = _Spans(text)
+        spans.add(Found(*match.span(), "", "") for match in _STAND_IN.finditer(text))
+        spans.add(find_patterns(text))
+        spans.add(Found(a, b, "ADDRESS", _plain(text[a:b])) for a, b in find_addresses(text))
+        spans.add(find_digits(text))
+        for start, end in list(find_names(text, spans.words, spans.free)):
+            name = _plain(text[start:end])
+            spans.add([Found(start, end, "NAME", name)])
+            self.learn_name(name)
+        self.found[text] = spans
+
+    def learn_name(self, name: str) -> None:
+        """Know a casefolded name again by each of its words."""
+        parts = name.split()
+        owner = self.known.get(parts[0], name) if len(parts) == 1 else name
+        for part in parts:
+            if len(part) > 1:
+                # "Anna" alone and "Anna Berg" after it are one person, as far as anybody can tell
+                before = self.known.get(part)
+                if before is None or (before == part and len(parts) > 1):
+                    self.known[part] = owner
+
+    def text(self, text: str) -> str:
+        """A text with its stand-ins."""
+        spans = self.found[text]
+        for word in spans.words if self.known else ():
+            if word.folded in self.known and (not ordinary(word.folded) or _again(text, word)):
+                spans.add([Found(word.start, word.end, "NAME", word.folded)])
+        pieces, end = [], 0
+        for span in sorted(spans.found):
+            if span.kind:
+                pieces += [text[end : span.start], self.stand_in(span.kind, span.key)]
+                end = span.end
+        return "".join([*pieces, text[end:]])
+
+    def stand_in(self, kind: str, key: str) -> str:
+        """The stand-in of a thing; a new one when it was not met before."""
+        if kind == "NAME":
+            key = self._owner(key)
+        if (kind, key) not in self.stand_ins:
+            while True:
+                self.numbers[kind] += 1
+                stand_in = f"[{kind} {self.numbers[kind]}]"
+                if stand_in not in self.taken:
+                    break
+            self.stand_ins[kind, key] = stand_in
+        return self.stand_ins[kind, key]
+
+    def _owner(self, name: str) -> str:
+        seen = {name}
+        while (owner := self.known.get(name, name)) not in seen:
+            seen.add(owner)
+            name = owner
+        return name
+
+    def counts(self) -> Counter[str]:
+        """Different things replaced, by kind."""
+        return Counter(kind for kind, _ in self.stand_ins)
+
+
+def _again(text: str, word: Word) -> bool:
+    """Whether a name that is an ordinary word too (Will, Hope) stands for the person here: with its capital, and
+    not at the start of a sentence, unless something is his or hers."""
+    before = text[max(0, word.start - 20) : word.start].rstrip()
+    inside = bool(before) and before[-1] not in ".!?\n"
+    return word.capital and (inside or text[word.end : word.end + 2] in ("'s", "’s"))
+
+
+class _Spans:
+    """What was found in a text; of two that overlap the first stays."""
+
+    def __init__(self, text: str) -> None:
+        self.found: list[Found] = []
+        self.words = words(text)
+        self._taken = bytearray(len(text))
+
+    def free(self, start: int, end: int) -> bool:
+        """Whether nothing was found there."""
+        return self._taken.find(1, start, end) < 0
+
+    def add(self, found: Iterable[Found]) -> None:
+        """Keep what overlaps nothing."""
+        for span in found:
+            if self.free(span.start, span.end):
+                self.found.append(span)
+                self._taken[span.start : span.end] = b"\1" * (span.end - span.start)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace(",", " ").casefold().split())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All strings of JSON-ready data, and its whole numbers as strings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _mapped(value: Any, key: str, pass_: _Pass) -> Any:
+    """JSON-ready data with stand-ins in its strings; ``key`` is the nearest key above it."""
+    if isinstance(value, Mapping):
+        return {name: _mapped(item, name, pass_) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mapped(item, key, pass_) for item in value]
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return value
+    kind = _KIND_OF_KEY.get(re.sub(r"[\s\-]", "_", key.casefold()))
+    if kind and value != "":
+        return pass_.stand_in(kind, _plain(str(value)))
+    text = pass_.text(str(value))
+    return value if text == str(value) else text

