@@ -1,8 +1,9 @@
-"""Takes out the lines that guard the mechanical cases, one at a time, and shows that a test goes red for each.
+"""Takes out the lines that guard the mechanical cases, panels, cascades and classifiers, one at a time, and shows that a
+test goes red for each.
 
     python -m tests.judging.mutations
 
-Works on a copy of the source; run by hand after a change to the guards (about half a minute). Exit code 1 when a
+Works on a copy of the source; run by hand after a change to the guards (about two minutes). Exit code 1 when a
 guard could be taken out unnoticed.
 """
 
@@ -35,11 +36,24 @@ MUTATIONS = [
     ("a digit is not read out of prose", "answer.py", "_DIGIT.fullmatch(text)", "_DIGIT.search(text)"),
     ("harm is half of the votes", "counting.py", "return math.ceil(asked / 2)", "return asked // 2 + 1"),
     ("only the judged message is marked", "../conversation/fence.py", "if index in judged", "if True"),
+    ("a panel's majority is one of the judges asked", "ensembles/panel.py", "2 * sides.count(side) > len(sides)",
+     "2 * sides.count(side) > sum(s is not None for s in sides)"),
+    ("a median needs every judge", "ensembles/panel.py", "if len(scores) == len(decisions) else None", "if scores else None"),
+    ("disagreement is flagged", "ensembles/panel.py", 'flags.add("split")', "pass"),
+    ("an unsure judge is followed by the next", "ensembles/cascade.py", "if not self.is_unsure(decision):", "if True:"),
+    ("a reversed verdict is flagged", "ensembles/cascade.py", 'path.add("overturned")', "pass"),
+    ("a screening verdict is marked", "classifier.py", 'frozenset[Flag]({"screening"})', "frozenset[Flag]()"),
+    ("harm begins at the cut", "classifier.py", "if probability < cut:", "if probability <= cut:"),
+    ("a failed classifier gives no score", "classifier.py", 'return Decision("unscored", reason, detail',
+     'return Decision("scored", score=0.0, harmful=False, reason=reason, detail=detail'),
 ]  # fmt: skip
+
+# What holds them.
+TESTS = ("test_mechanical_cases.py", "test_ensembles.py", "test_classifier.py")
 
 
 def main() -> int:
-    """Apply each mutation to a copy and run the mechanical cases against it."""
+    """Apply each mutation to a copy and run the tests against it."""
     unnoticed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
@@ -55,7 +69,7 @@ def main() -> int:
                 continue
             path.write_text(source.replace(guarded, without), encoding="utf-8")
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "tests/judging/test_mechanical_cases.py"],
+                [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *(f"tests/judging/{t}" for t in TESTS)],
                 cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
             failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]

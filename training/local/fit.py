@@ -30,25 +30,36 @@ from training.screen.choice import choose, cross_validate
 from training.screen.fit import FEWEST, prepare
 from training.screen.measures import auc, platt, youden_cut
 
-# Listed before any of them was looked at. Which answers are weighed, beside the screen or alone.
-CONFIGURATIONS: dict[str, tuple[bool, bool, bool]] = {  # screen, general questions, the dimension's own
-    "screen alone": (True, False, False),
-    "own questions": (False, False, True),
-    "all questions": (False, True, True),
-    "screen and own questions": (True, False, True),
-    "screen and all questions": (True, True, True),
+# Which answers are weighed, beside the screen or alone, and how long their columns are beside that of the screen: the
+# shorter, the harder for them to move the verdict. The first five were listed before any was looked at, the last two
+# added when the answers were seen to add noise.
+CONFIGURATIONS: dict[str, tuple[bool, bool, bool, float]] = {  # screen, general questions, the dimension's own, length
+    "screen alone": (True, False, False, 1.0),
+    "own questions": (False, False, True, 1.0),
+    "all questions": (False, True, True, 1.0),
+    "screen and own questions": (True, False, True, 1.0),
+    "screen and all questions": (True, True, True, 1.0),
+    "screen and own questions, held": (True, False, True, 0.25),
+    "screen and all questions, held": (True, True, True, 0.25),
 }
-STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS, REPEATS = 5, 10
 
 
 def features(name: str, dimension: str) -> list[str]:
     """What a configuration weighs, in order."""
-    screen, general, own = CONFIGURATIONS[name]
+    screen, general, own, _ = CONFIGURATIONS[name]
     return [*([SCREEN] if screen else []), *(GENERAL if general else {}), *(SPECIFIC[dimension] if own else {})]
 
 
-def out_of_fold(matrix: np.ndarray, label: np.ndarray, group: np.ndarray, strength: float, repeat: int) -> np.ndarray:
+def lengths(name: str, dimension: str) -> np.ndarray:
+    """The length of each column after standardising."""
+    return np.array([1.0 if feature == SCREEN else CONFIGURATIONS[name][3] for feature in features(name, dimension)])
+
+
+def out_of_fold(
+    matrix: np.ndarray, label: np.ndarray, group: np.ndarray, length: np.ndarray, strength: float, repeat: int
+) -> np.ndarray:
     """[rows] log odds, each from a fit that saw no row of its group."""
     groups = np.unique(group)
     order = np.random.default_rng(repeat).permutation(groups)
@@ -56,16 +67,16 @@ def out_of_fold(matrix: np.ndarray, label: np.ndarray, group: np.ndarray, streng
     place = np.array([fold[g] for g in group])
     values = np.zeros(len(label))
     for k in range(FOLDS):
-        weights, bias = fit(matrix[place != k], label[place != k], strength)
+        weights, bias = fit(matrix[place != k], label[place != k], length, strength)
         values[place == k] = matrix[place == k] @ weights + bias
     return values
 
 
-def fit(matrix: np.ndarray, label: np.ndarray, strength: float) -> tuple[np.ndarray, float]:
+def fit(matrix: np.ndarray, label: np.ndarray, length: np.ndarray, strength: float) -> tuple[np.ndarray, float]:
     """Logistic regression on standardised features, told in terms of the features as they are."""
     scaler = StandardScaler().fit(matrix)
-    model = LogisticRegression(C=strength, max_iter=1000).fit(scaler.transform(matrix), label)
-    weights = model.coef_[0] / scaler.scale_
+    model = LogisticRegression(C=strength, max_iter=1000).fit(scaler.transform(matrix) * length, label)
+    weights = model.coef_[0] * length / scaler.scale_
     return weights, float(model.intercept_[0] - weights @ scaler.mean_)
 
 
@@ -105,18 +116,19 @@ def main() -> None:
         for name in CONFIGURATIONS:
             matrix = np.array([column(feature) for feature in features(name, dimension)]).T
             for strength in STRENGTHS:
-                values = [out_of_fold(matrix, label, of, strength, repeat) for repeat in range(REPEATS)]
+                length = lengths(name, dimension)
+                values = [out_of_fold(matrix, label, of, length, strength, repeat) for repeat in range(REPEATS)]
                 options.append((float(np.mean([auc(label, v) for v in values])), name, strength, matrix, values))
         for name in CONFIGURATIONS:
             found = max(option[:3] for option in options if option[1] == name)
-            print(f"{dimension:26} {name:28} AUC {found[0]:.3f} at C {found[2]:g}, {len(label)} rows", flush=True)
+            print(f"{dimension:26} {name:32} AUC {found[0]:.3f} at C {found[2]:g}, {len(label)} rows", flush=True)
         single = {f: auc(label, np.array(column(f))) for f in needed}
         print(f"{dimension:26} single: " + ", ".join(f"{f} {max(a, 1 - a):.2f}" for f, a in single.items()))
-        # The model is to have a say: among those that weigh it, the best.
+        # The model is to have a say, and with so few rows a small one: among those that hold it, the best.
         _, name, strength, matrix, values = max(
-            (option for option in options if option[1].startswith("screen and")), key=lambda option: option[0]
+            (option for option in options if option[1].endswith("held")), key=lambda option: option[0]
         )
-        weights, bias = fit(matrix, label, strength)
+        weights, bias = fit(matrix, label, lengths(name, dimension), strength)
         everything = np.concatenate(values)
         labels = np.tile(label, REPEATS)
         slope, offset = platt(labels, everything)
@@ -124,9 +136,10 @@ def main() -> None:
         enough = min(harmful, harmless) >= FEWEST
         cut = youden_cut(labels, 1 / (1 + np.exp(-slope * everything - offset))) if enough else 0.5
         heads[dimension] = {
-            "weights": {f: round(slope * w, 4) for f, w in zip(features(name, dimension), weights, strict=True)},
-            "bias": round(slope * bias + offset, 4),
-            "cut": round(cut, 4),
+            "weights": {f: round(float(slope * w), 4) for f, w in zip(features(name, dimension), weights, strict=True)},
+            "bias": round(float(slope * bias + offset), 4),
+            "cut": round(float(cut), 4),
+            "chosen": f"{name}, C {strength:g}",
             "cut_rule": "youden" if enough else "default",
             "fitted_on": {
                 "harmful": harmful,

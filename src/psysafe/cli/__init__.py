@@ -51,6 +51,8 @@ def run(arguments: list[str] | None = None) -> int:
     from psysafe.models import ModelError
 
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Read when numpy is loaded. The screen's many small products are hindered by more threads, on a busy machine badly.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = typer.main.get_command(app).main(arguments or ["--help"], prog_name="psysafe", standalone_mode=False)
         return code if isinstance(code, int) else 0

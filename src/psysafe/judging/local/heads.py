@@ -40,7 +40,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Attributes: digest: 16 hex digits over the file. model: SHA-256 of the weights they were fitted with. of: by
+    """Attributes: digest: 16 hex digits over model and heads. model: SHA-256 of the weights they were fitted with. of: by
     dimension id. notice: how good they were measured to be."""
 
     digest: str
@@ -57,8 +57,7 @@ def load_heads() -> Heads:
         UsageError: their file is damaged.
     """
     try:
-        raw = DATA.read_bytes()
-        data = orjson.loads(raw)
+        data = orjson.loads(DATA.read_bytes())
         heads = {
             str(name): Head(
                 {str(feature): float(weight) for feature, weight in head["weights"].items()},
@@ -68,7 +67,8 @@ def load_heads() -> Heads:
             )
             for name, head in data["heads"].items()
         }
-        return Heads(hashlib.sha256(raw).hexdigest()[:16], str(data["model"]), heads, str(data["notice"]))
+        digest = hashlib.sha256(orjson.dumps([data["model"], data["heads"]])).hexdigest()[:16]
+        return Heads(digest, str(data["model"]), heads, str(data["notice"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{DATA}: {error!r}; the file came with psysafe, reinstall it (docs/local.md)") from None
 
