@@ -1,4 +1,5 @@
-"""Draws docs/demo.svg: what ``make demo`` prints. Run it from the repository after a change to the table."""
+"""Draws docs/demo.svg: the first part of what ``make demo`` prints. Run it from the repository after a change to the
+table."""
 
 import io
 import subprocess
@@ -11,7 +12,7 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 
 printed = subprocess.run(
-    [sys.executable, str(ROOT / "examples" / "demo.py")], cwd=ROOT, capture_output=True, text=True, check=True
+    [sys.executable, str(ROOT / "examples" / "demo.py"), "screen"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.split("  ... all of them")[0]
 console = Console(record=True, width=118, file=io.StringIO())
 console.print(Text(printed.rstrip()))

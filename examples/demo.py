@@ -1,13 +1,17 @@
-"""``make demo`` and ``make demo-mechanisms``: the embedded judges on invented dialogues, no key and no network."""
+"""``make demo`` and ``make demo-mechanisms``: the embedded judges on invented dialogues, no key and no network.
 
+An argument chooses a part: ``screen`` the first table alone, ``mechanisms`` dual correction, debate and vote.
+"""
+
+import os
 import sys
 import time
 from pathlib import Path
 
 from psysafe.cli import run
 
-HERE = Path(__file__).parent
-DIALOGUES = str(HERE / "conversations.jsonl")
+os.chdir(Path(__file__).parents[1])  # as if typed there
+DIALOGUES = "examples/conversations.jsonl"
 
 
 def judge(title: str, *arguments: str) -> int:
@@ -26,11 +30,14 @@ def main() -> int:
         return judge(
             "Dual correction, a debate and a vote, asked of the embedded model in words: several minutes. A model of this\n"
             "size judges poorly that way (the verdicts are marked uncalibrated); what is shown is how it is done.",
-            str(HERE / "two.jsonl"),
+            "examples/two.jsonl",
             *("--model", "local", "--dimensions", "psychological_harm", "--max-tokens", "300", *few),
         )
     print("psysafe judges 12 invented dialogues (they tell of suicide, psychosis, insults) on this machine.")
-    return judge("The screen: a sentence encoder, at once.", DIALOGUES, "--model", "screen") or judge(
+    code = judge("The screen: a sentence encoder, at once.", DIALOGUES, "--model", "screen")
+    if code or "screen" in sys.argv[1:]:
+        return code
+    return judge(
         "The screen and the embedded language model, side by side: some minutes.",
         *(DIALOGUES, "--model", "screen", "--model", "local"),
     )

@@ -135,3 +135,49 @@ def test_dimensions_that_a_judge_does_not_cover_are_named_and_make_no_units(psys
     refused = psysafe("judge", "in.jsonl", "-m", "screen", "--dimensions", "mental_manipulation")
     assert refused.code == 2
     assert "screen judges none of mental_manipulation" in refused.complaint
+
+
+def test_one_price_for_several_models_replaces_none_that_is_known(
+    psysafe: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    write_chats("in.jsonl", [chat(1)])
+
+    def cost(*models: str) -> Any:
+        named = [part for model in models for part in ("-m", model)]
+        result = psysafe("judge", "in.jsonl", *named, "--price", "0,0", "--dry-run", "--json", *INSULT)
+        return [estimate["cost"] for estimate in result.json["models"].values()]
+
+    (together,) = cost("cascade:ollama/x+openai/gpt-4o")
+    assert together > 0
+    assert [value > 0 for value in cost("ollama/x", "openai/gpt-4o")] == [False, True]
+    assert cost("openai/gpt-4o") == [0.0]  # of the one model named it is the price, whatever is known
+
+
+def test_one_model_under_two_names_is_no_panel(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1)])
+    with in_thread(Endpoint(lambda body, attempt: JUDGMENT)) as endpoint:
+        url = endpoint.model_string.partition("#")[0]
+        name = f"panel:{endpoint.model_string}+{url}/#judge"
+        result = psysafe("judge", "in.jsonl", "-m", name, *INSULT)
+    assert result.code == 2
+    assert "are one model; expected different judges" in result.err
+
+
+def test_a_bound_under_the_price_of_one_unit_says_so(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1)])
+    judge = script("judge.yaml", price=[1000.0, 1000.0])
+    result = psysafe("judge", "in.jsonl", "-m", judge, *INSULT, "--max-cost", "0.001", "--run", "r")
+    assert result.code == 4
+    assert "Not one unit fitted under it: the bound has to be higher." in result.err
+
+
+def test_an_inspect_log_never_calls_what_was_not_flagged_not_harmful(psysafe: Command) -> None:
+    pytest.importorskip("inspect_ai", reason="needs psysafe[inspect]")
+    from inspect_ai.log import read_eval_log
+
+    write_chats("in.jsonl", [chat(1)])
+    assert psysafe("judge", "in.jsonl", "-m", "lexicon", *INSULT, "--run", "r").code == 0
+    assert psysafe("export", "r", "--to", "inspect", "-o", "r.eval").code == 0
+    (sample,) = read_eval_log("r.eval").samples or []
+    assert [score.answer for score in (sample.scores or {}).values()] == ["not flagged"]

@@ -166,10 +166,26 @@ def test_the_verdict_of_the_last_stands_even_when_it_is_none() -> None:
     assert (found.outcome, found.reason, found.score) == ("unscored", "endpoint_error", None)
 
 
-def test_what_does_not_apply_is_not_asked_again() -> None:
-    costly = probable("costly", 0.9)
-    assert judged(Cascade([probable("cheap", None), costly])).outcome == "not_applicable"
+def test_what_does_not_apply_is_not_asked_again_unless_a_screening_judge_says_so() -> None:
+    crisis = load_dimension("crisis_response")
+    costly = FakeClassifier(Classification(0.9), "costly", covered="crisis_response")
+    sure = Cascade([scripted("cheap", "not_applicable"), costly])
+    assert asyncio.run(judge(CHAT, crisis, sure)).outcome == "not_applicable"
     assert costly.asked == 0
+    list_ = FakeClassifier(Classification(None), "list", covered="crisis_response")
+    found = asyncio.run(judge(CHAT, crisis, Cascade([list_, costly])))
+    assert (found.outcome, found.harmful) == ("scored", True)
+    assert {"escalated", "overturned"} <= set(found.flags)
+
+
+def test_votes_that_hardly_agree_that_it_does_not_apply_go_on() -> None:
+    def split(request: Request) -> str:
+        score: int | str = "not_applicable" if request.config.sample < 12 else 2
+        return orjson.dumps({"rationale": "x", "evidence": [], "score": score}).decode()
+
+    cascade = Cascade([ScriptedModel(split, "cheap"), scripted("costly", 2)])
+    found = asyncio.run(judge(CHAT, load_dimension("crisis_response"), cascade, mechanism=vote(samples=11)))
+    assert (found.outcome, found.calls) == ("scored", 22)
 
 
 # ---- both
@@ -228,6 +244,8 @@ def test_strings_name_panels_and_cascades() -> None:
         ("panel:lexicon+nosuch", "unknown model 'nosuch'"),
         ("panel:lexicon+http://127.0.0.1:1/v1#m,rule=best", "expected majority or median"),
         ("panel:lexicon+http://127.0.0.1:1/v1#m,low=1", "no parameter 'low'"),
+        ("panel:lexicon++http://127.0.0.1:1/v1#m", "an empty name"),
+        ("panel:lexicon+http://127.0.0.1:1/v1#m,rule=median,rule=majority", "'rule' is given twice"),
         ("cascade:lexicon+http://127.0.0.1:1/v1#m,low=high", "expected a number"),
         ("cascade:lexicon+http://127.0.0.1:1/v1#m,low=1,high=0.5", "low=1 is above high=0.5"),
         ("cascade:lexicon+http://127.0.0.1:1/v1#m,agreement=2", "expected a share"),

@@ -50,7 +50,11 @@ Cache = Annotated[
 ]
 PriceText = Annotated[
     str | None,
-    typer.Option("--price", metavar="IN,OUT", help="US dollars per million tokens, where unknown."),
+    typer.Option(
+        "--price",
+        metavar="IN,OUT",
+        help="US dollars per million tokens: of the one model named, or of those whose price is unknown.",
+    ),
 ]
 MaxCalls = Annotated[int | None, typer.Option(min=0, help="Stop before more judge calls than this.")]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more US dollars than this.")]

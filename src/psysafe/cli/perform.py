@@ -138,7 +138,8 @@ def _code(execution: Execution, summary: Summary, wishes: Wishes) -> int:
             error(f"interrupted: {resume}")
             return INTERRUPTED
         case "budget":
-            error(f"budget reached ({execution.detail}): {resume}")
+            stuck = "" if progress.done else " Not one unit fitted under it: the bound has to be higher."
+            error(f"budget reached ({execution.detail}): {resume}{stuck}")
             return BUDGET
         case "fatal":
             error(f"{execution.detail}. {resume}")
@@ -186,8 +187,8 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
             ", ".join(sorted({_host(leaf) for leaf in leaves(model)})),
             f"{plan.units_of(model):,}",
             f"{'up to ' if item['calls_may_be_fewer'] else ''}{item['calls']:,}",
-            f"about {item['prompt_tokens']:,}",
-            f"about {item['completion_tokens']:,}",
+            _about(item["prompt_tokens"], item["calls"]),
+            _about(item["completion_tokens"], item["calls"]),
             "unknown" if item["cost"] is None else f"about ${item['cost']:.4f}",
         )
     out().print(table)
@@ -226,6 +227,11 @@ def _leaf_estimate(
     completion_tokens = calls * plan.judged * len(dimensions) * _ANSWER_TOKENS
     price = price_of(leaf)
     return prompt_tokens, completion_tokens, price.cost(Usage(prompt_tokens, completion_tokens)) if price else None
+
+
+def _about(tokens: int, calls: int) -> str:
+    """Tokens for the table; those of an embedded model cost nothing and are not estimated."""
+    return "not estimated" if calls and not tokens else f"about {tokens:,}"
 
 
 def _host(judge: Judge) -> str:

@@ -30,7 +30,7 @@ def model_names(given: Sequence[str]) -> list[str]:
     Raises:
         UsageError: none of these.
     """
-    names = list(dict.fromkeys(given)) or [name for name in [os.environ.get(MODEL_NAME, "")] if name]
+    names = list(dict.fromkeys(given)) or [name for name in [os.environ.get(MODEL_NAME, "").strip()] if name]
     if names:
         return names
     from psysafe.cli.console import note
@@ -69,7 +69,7 @@ def load_models(
     Raises:
         UsageError: one cannot be used, two have one name, or one key would go to several hosts.
     """
-    from psysafe.judging.judges import load_judge
+    from psysafe.judging.judges import ENSEMBLES, load_judge
     from psysafe.models import check_key_hosts
 
     asked: list[ManagedModel] = []
@@ -82,7 +82,11 @@ def load_models(
 
         return CachedModel(model, cache_path())
 
-    models = [load_judge(name, limits, price=price, need_key=need_key, wrap=wrap) for name in names]
+    # One price for several models would replace prices that are known, and a bound on cost would not hold.
+    alone = len(names) == 1 and names[0].partition(":")[0] not in ENSEMBLES
+    models = [
+        load_judge(name, limits, price=price, override_price=alone, need_key=need_key, wrap=wrap) for name in names
+    ]
     found = [model.name for model in models]
     if twice := next((name for name in found if found.count(name) > 1), None):
         raise UsageError(f"two models have the name {twice}, by which results are kept apart; give one another name")

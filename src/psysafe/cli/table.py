@@ -32,7 +32,8 @@ def print_summary(summary: Summary, store: Store) -> None:
     if len(models) > 1:
         table.add_column("model", justify="right", no_wrap=True)
     # A screening judge flags; it calls nothing harmful and nothing safe.
-    screening = all(cell.flags["screening"] >= cell.scored for cell in summary.cells.values())
+    scored = [cell for cell in summary.cells.values() if cell.scored]
+    screening = bool(scored) and all(cell.flags["screening"] >= cell.scored for cell in scored)
     for name in ("flagged" if screening else "harmful", "95%", "mean", "n/a", "unscored", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
     for (model, dimension, mechanism), cell in sorted(summary.cells.items(), key=_place):
@@ -146,15 +147,19 @@ def _print_differences(store: Store, models: list[str]) -> None:
     for conversation, message, dimension, mechanism, _ in store.rows(select(differing).order_by(*order).limit(_SHOWN)):
         same = (c.conversation == conversation, c.dimension == dimension, c.mechanism == mechanism)
         of = c.message.is_(None) if message is None else c.message == message
-        found = store.rows(select(c.model, c.score, c.harmful).where(*same, of, c.outcome == "scored"))
-        said = ", ".join(
-            f"{models.index(model) + 1}: {score:.2g}{' harmful' if flag else ''}"
-            for model, score, flag in sorted(found)
-        )
+        found = store.rows(select(c.model, c.score, c.harmful, c.flags).where(*same, of, c.outcome == "scored"))
+        said = ", ".join(f"{models.index(row[0]) + 1}: {row[1]:.2g} {_side(row[2], row[3])}" for row in sorted(found))
         where = "" if message is None else f" message {message}"
         out().print(printable(f"  {conversation}{where}, {dimension} ({mechanism}): {said}"))
     if total > _SHOWN:
         out().print(f"  ... and {total - _SHOWN:,} more")
+
+
+def _side(harmful: bool, flags: str) -> str:
+    """A verdict in a word or two; a screening judge finds nothing harmful and nothing safe."""
+    if " screening " in flags:
+        return "flagged" if harmful else "not flagged"
+    return "harmful" if harmful else "not harmful"
 
 
 def _print_verdicts(store: Store) -> None:
@@ -183,7 +188,10 @@ def _print_verdict(record: dict[str, Any]) -> None:
     where = "" if record["message"] is None else f" message {record['message']}"
     flags = f" [{', '.join(record['flags'])}]" if record["flags"] else ""
     judge = record["model"] if record["mechanism"]["name"] in ENSEMBLES or "screening" in record["flags"] else None
-    verdict = f"{record['dimension']} {record['score']:.2g} ({judge or record['mechanism']['name']})"
+    level = f"{record['score']:.2g}"
+    if record["probability"] is not None:
+        level = f"flagged at probability {record['probability']:.2f}"
+    verdict = f"{record['dimension']} {level} ({judge or record['mechanism']['name']})"
     head = f"{record['conversation']}{where}: {verdict}{flags}"
     out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))
     lines = [f'"{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]

@@ -164,7 +164,9 @@ class Unit:
         def parse(reply: Reply) -> Answer:
             if not rationale:
                 answer = parse_digit(reply, scale, may_not_apply=may_not_apply)
-                return replace(answer, expected=expected_level(reply, scale)) if expected else answer
+                if not expected or answer.score == NOT_APPLICABLE:
+                    return answer
+                return replace(answer, expected=expected_level(reply, scale, answer.score))
             return parse_verdict(reply, scale, may_not_apply=may_not_apply, assessed=assessed)
 
         form = verdict_form(dimension, corrector=correcting) if rationale else digit_form(dimension)

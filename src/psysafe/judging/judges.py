@@ -36,6 +36,7 @@ def load_judge(
     limits: Limits | None = None,
     *,
     price: Price | None = None,
+    override_price: bool = False,
     environment: Mapping[str, str] | None = None,
     need_key: bool = True,
     wrap: Callable[[ManagedModel], ManagedModel] = lambda model: model,
@@ -45,6 +46,7 @@ def load_judge(
     Args:
         name: one of ``EMBEDDED``, ``panel:A+B+...``, ``cascade:A+B``, with parameters as in
             ``cascade:screen+openai/gpt-4o-mini,low=0.2``, or any model string.
+        price: of models whose price is unknown; with ``override_price``, of every model.
         wrap: applied to every chat model, such as a cache.
 
     Raises:
@@ -59,8 +61,15 @@ def load_judge(
             raise UsageError(f"{part} is for trying the plumbing; its answers are no verdicts. Take local instead")
 
         def model(model_name: str) -> ManagedModel:
-            options: dict[str, Any] = {"price": price, "environment": environment, "need_key": need_key}
-            return wrap(load_model(model_name, limits, **options, also=FORMS))
+            def load(known: Price | None) -> ManagedModel:
+                return load_model(
+                    model_name, limits, price=known, environment=environment, need_key=need_key, also=FORMS
+                )
+
+            loaded = load(None)
+            if price is not None and (override_price or loaded.info.price is None):
+                loaded = load(price)
+            return wrap(loaded)
 
         return _embedded(kind, rest, model) if kind in EMBEDDED else model(part)
 
@@ -68,7 +77,10 @@ def load_judge(
     if kind not in ENSEMBLES or not colon:
         return one(name)
     names, *given = re.split(r",(?=\s*[a-z_]+\s*=)", rest)
-    members = [one(part.strip()) for part in names.split("+") if part.strip()]
+    parts = [part.strip() for part in names.split("+")]
+    if len(parts) > 1 and not all(parts):
+        raise UsageError(f"{name!r}: an empty name between two +; expected {kind}:A+B")
+    members = [one(part) for part in parts if part]
     return ENSEMBLES[kind](members, **_parameters(name, kind, given))
 
 
@@ -79,6 +91,8 @@ def _parameters(name: str, kind: str, given: list[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for item in given:
         key, _, value = (part.strip() for part in item.partition("="))
+        if key in values:
+            raise UsageError(f"{name!r}: {key!r} is given twice")
         if key not in known:
             raise UsageError(f"{name!r}: a {kind} has no parameter {key!r}; it has: {', '.join(known)}")
         try:
@@ -138,7 +152,7 @@ def check(judge: Judge, mechanism: Mechanism, dimension: Dimension | None = None
         if mechanism.name == "single" or leaf.chat is None:
             raise UsageError(
                 f"{leaf.name} gives a probability and takes neither {mechanism.spec()} nor a temperature: use it with "
-                f"plain --mechanism single, or in a panel or cascade"
+                "plain --mechanism single, alone or in a panel or cascade"
             )
 
 

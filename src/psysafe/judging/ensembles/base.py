@@ -65,12 +65,28 @@ class Ensemble(ABC):
         )
 
     async def open(self) -> None:
-        """Open every member; the first that cannot be opened closes the others."""
+        """Open every member; the first that cannot be opened closes the others.
+
+        Raises:
+            UsageError: two members turn out to be one model. ModelError: one cannot be opened.
+        """
         try:
             await together(member.open() for member in self.members)
+            self._refuse_one_twice()
         except BaseException:
             await self.close()
             raise
+
+    def _refuse_one_twice(self) -> None:
+        """Under two names one model would agree with itself; which model an address serves is known once it is open."""
+        served: dict[tuple[str, str], str] = {}
+        for member in self.members:
+            info = member.info
+            if (model := info.details.get("model")) is None:
+                continue
+            first = served.setdefault((info.identity, str(model)), member.name)
+            if first != member.name:
+                raise UsageError(f"{self.name}: {first} and {member.name} are one model; expected different judges")
 
     async def close(self) -> None:
         """Close every member."""

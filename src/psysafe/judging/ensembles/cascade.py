@@ -19,7 +19,8 @@ class Cascade(Ensemble):
     """The verdict is that of the first judge that is sure, else of the last.
 
     A judge is unsure when it gives no verdict, when its score lies in the band from ``low`` to ``high``, when fewer
-    than ``agreement`` of its votes agree, or when its votes or members are split evenly.
+    than ``agreement`` of its votes agree, or when its votes or members are split. That a dimension does not apply is
+    a verdict; of a screening judge it is none to rely on.
 
     Args:
         members: in the order of asking, the cheapest first.
@@ -74,13 +75,14 @@ class Cascade(Ensemble):
 
     def is_unsure(self, decision: Decision) -> bool:
         """Whether the next judge is to be asked."""
-        if decision.outcome == "not_applicable":
-            return False
-        if decision.score is None or decision.flags & {"tie", "split"}:
+        if decision.flags & {"tie", "split"}:
             return True
         if decision.consensus is not None and decision.consensus < self.agreement:
             return True
-        return self.low <= decision.score <= self.high
+        if decision.outcome == "not_applicable":
+            # a list or a small model that sees no occasion has not looked far
+            return "screening" in decision.flags
+        return decision.score is None or self.low <= decision.score <= self.high
 
 
 def _verdict(decision: Decision) -> str | None:

@@ -40,8 +40,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Attributes: digest: 16 hex digits over model and heads. model: SHA-256 of the weights they were fitted with. of: by
-    dimension id. notice: how good they were measured to be."""
+    """All fitted heads.
+
+    Attributes:
+        digest: 16 hex digits over model and heads. model: SHA-256 of the weights they were fitted with.
+        of: by dimension id. notice: how good they were measured to be.
+    """
 
     digest: str
     model: str

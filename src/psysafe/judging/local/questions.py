@@ -90,9 +90,9 @@ def yes_logit(reply: Reply) -> float | None:
         return None
     masses = {"yes": 0.0, "no": 0.0}
     for alternative in reply.logprobs[0].get("top_logprobs") or ():
-        word = str(alternative["token"]).strip().lower()
-        if word in masses:
-            masses[word] += math.exp(float(alternative["logprob"]))
+        word, logprob = str(alternative.get("token")).strip().lower(), alternative.get("logprob")
+        if word in masses and isinstance(logprob, (int, float)):
+            masses[word] += math.exp(min(logprob, 0.0))
     if masses["yes"] + masses["no"] < 0.05:
         return None
     return math.log(max(masses["yes"], 1e-4) / max(masses["no"], 1e-4))
