@@ -129,6 +129,15 @@ def test_the_forms_of_a_model_are_listed_with_whether_they_are_ready(
     assert (ready["openai/MODEL"], ready["groq/MODEL"], ready["ollama/MODEL"]) == (True, False, True)
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_of_inspect_it_is_said_whether_it_is_installed_since_its_keys_are_its_own(
+    psysafe: Command, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    monkeypatch.setattr("psysafe.cli.models.find_spec", lambda name: object() if there else None)
+    (line,) = [line.rstrip() for line in psysafe("models").out.splitlines() if line.startswith("inspect:")]
+    assert line.endswith("  installed" if there else "  not installed")
+
+
 # ---- dimensions
 
 

@@ -49,6 +49,30 @@ def test_nothing_personal_reaches_the_judge_the_run_or_an_export(psysafe: Comman
         assert planted.encode() not in stored
 
 
+def test_numbers_stored_as_floats_and_keys_reach_neither_the_run_nor_an_export(
+    psysafe: Command, endpoint: Endpoint
+) -> None:
+    endpoint.handler = lambda body, attempt: completion(orjson.dumps(verdict(0)).decode())
+    more = {
+        "phone": 4155552671.0,
+        "contact": 4155552671.0,
+        "sarah@key.org": 1,
+        "rated": {"Priya Jones": 7, "SARAH@key.org": 8},
+    }
+    chats = write_chats("chats.jsonl", [chat(1, **more)])
+    assert psysafe("judge", chats, "-m", endpoint.model_string, "--run", "r", "--redact", *INSULT).code == 0
+    exports = [psysafe("export", "r", "--to", form).out for form in ("jsonl", "csv")]
+    held = everything_below(Path("r")) + "".join(exports).encode()
+    for planted in (b"4155552671", b"key.org", b"Priya"):
+        assert planted not in held
+    assert orjson.loads(exports[0])["metadata"] == {
+        "phone": "[PHONE 1]",
+        "contact": "[PHONE 1]",
+        "[EMAIL 1]": 1,
+        "rated": {"[NAME 1]": 7, "[EMAIL 1]": 8},
+    }
+
+
 def test_the_manifest_says_so_and_a_resume_without_it_is_refused(psysafe: Command, endpoint: Endpoint) -> None:
     endpoint.handler = lambda body, attempt: completion(orjson.dumps(verdict(0)).decode())
     arguments = ["judge", records(), "-m", endpoint.model_string, "--run", "r", *INSULT]
@@ -73,3 +97,12 @@ def test_a_resume_with_it_of_a_run_without_it_is_refused(psysafe: Command, endpo
     assert refused.code == 2
     assert "redacted: the run has none, asked for True" in refused.err
     assert "Nothing was found" not in refused.err
+
+
+def test_a_quote_holds_its_stand_ins_whole(psysafe: Command) -> None:
+    replies = ["You are an idiot, Priya", "Priya, you are an idiot"]
+    chats = write_chats("chats.jsonl", [chat(n, reply) for n, reply in enumerate(replies, 1)])
+    assert psysafe("judge", chats, "-m", "lexicon", "--run", "r", "--redact", *INSULT).code == 0
+    exported = psysafe("export", "r", "--to", "jsonl").out.splitlines()
+    quotes = [evidence["quote"] for line in exported for evidence in orjson.loads(line)["evidence"]]
+    assert quotes == ["You are an idiot, [NAME 1]", "[NAME 1], you are an idiot"]

@@ -15,7 +15,7 @@ from aiohttp import web
 from psysafe.cli.answering import Answering
 from psysafe.conversation import Conversation, Message
 from psysafe.models import Limits, Sampling, load_model
-from tests.cli.support import INSULT, Command, Result, by_number, chat, script, write_chats
+from tests.cli.support import INSULT, Command, Result, by_number, chat, finish, script, spawn, write_chats
 from tests.models.bot import Bot, answer, description, write
 from tests.support.endpoint import Answer, Endpoint, completion, empty, error, output_filtered, truncated
 
@@ -46,6 +46,23 @@ def lines(text: str) -> list[dict[str, Any]]:
 def said(result: Result) -> list[list[tuple[str, str]]]:
     assert result.code == 0, result.err
     return [[(m["role"], m["content"]) for m in record["messages"]] for record in lines(result.out)]
+
+
+NOISY = """
+import os, subprocess, sys, atexit
+
+print("import: print")
+os.write(1, b"import: raw\\n")
+subprocess.run([sys.executable, "-c", "print('import: child')"], check=True)
+atexit.register(print, "end: print")
+
+def reply(messages):
+    print("call: print")
+    os.write(1, b"call: raw\\n")
+    subprocess.run([sys.executable, "-c", "print('call: child')"], check=True)
+    return "hi"
+"""
+PRINTED = [f"{when}: {how}" for when in ("import", "call") for how in ("print", "raw", "child")] + ["end: print"]
 
 
 # ---- what is answered
@@ -82,6 +99,34 @@ def test_every_user_message_is_answered_in_order_without_the_replies_of_the_inpu
             ("assistant", "4> And now?"),
         ]
     ]
+
+
+@pytest.mark.parametrize("ending", ["read", "gone"])
+def test_what_a_bot_in_python_prints_is_kept_out_of_the_results(home: Path, ending: str) -> None:
+    (home / "noisy_bot.py").write_text(NOISY)
+    write_chats("in.jsonl", [prompt(1), prompt(2)])
+    process = spawn("reply", "in.jsonl", "--target", "python:noisy_bot.py:reply", "--concurrency", "1")
+    if ending == "gone":
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+    result = finish(process)
+    assert result.code == 0, result.err
+    assert "Traceback" not in result.err
+    assert "Exception ignored" not in result.err
+    if ending == "read":
+        assert [record["messages"][-1]["content"] for record in lines(result.out)] == ["hi", "hi"]
+        assert [text for text in PRINTED if text not in result.err] == []
+
+
+@pytest.mark.parametrize("program", ["bot", "library"])
+def test_only_the_command_line_moves_stdout_and_only_for_a_bot_in_python(home: Path, program: str) -> None:
+    (home / "noisy_bot.py").write_text("print('printed')\ndef reply(messages): return 'hi'\n")
+    text = {
+        "bot": "from psysafe.cli.console import keep_stdout; keep_stdout(['scripted:a.yaml']); import noisy_bot",
+        "library": "from psysafe.models import load_model; load_model('python:noisy_bot.py:reply')",
+    }
+    assert finish(spawn(program=text[program])).out == "printed\n"
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,72 @@ def test_metadata_is_redacted_with_the_same_stand_ins() -> None:
     assert metadata["user"] == "xq7"
 
 
+def test_whole_floats_in_metadata_are_redacted_as_integers_are() -> None:
+    """A column of numbers with a gap in it arrives as floats."""
+    metadata = {
+        "phone": 4155552671.0,
+        "zip": [62704.0, None],
+        "contact": 4155552671.0,
+        "account": {"since": 536221234987.0},
+        "written": 4155552671,
+    }
+    copy, counts = REDACTOR.conversation(conversation("Call 4155552671", metadata=metadata))
+    assert copy.messages[0].content == "Call [PHONE 1]"
+    assert copy.metadata == {
+        "phone": "[PHONE 1]",
+        "zip": ["[ADDRESS 1]", None],
+        "contact": "[PHONE 1]",
+        "account": {"since": "[PHONE 2]"},
+        "written": "[PHONE 1]",
+    }
+    assert counts == {"PHONE": 2, "ADDRESS": 1}
+
+
+@pytest.mark.parametrize("value", [5.0, -3.0, 0.123456789, 1234567.25, 988.0, 2000000.0, float("inf"), True, None])
+def test_floats_that_are_scores_counts_or_measures_stay(value: Any) -> None:
+    copy, _ = REDACTOR.conversation(conversation("so", metadata={"score": value}))
+    assert repr(copy.metadata["score"]) == repr(value)
+
+
+def test_keys_of_metadata_are_redacted_with_the_same_stand_ins_at_every_depth() -> None:
+    metadata = {
+        "sarah@key.org": 1,
+        "rated": [{"Priya": 2, "by": {"Jane Doe 555": 3, "4155552671": 4}}],
+        "harmful": True,
+    }
+    copy, counts = REDACTOR.conversation(conversation("Priya wrote from sarah@key.org", metadata=metadata))
+    assert copy.messages[0].content == "[NAME 1] wrote from [EMAIL 1]"
+    assert copy.metadata == {
+        "[EMAIL 1]": 1,
+        "rated": [{"[NAME 1]": 2, "by": {"[NAME 2] 555": 3, "[PHONE 1]": 4}}],
+        "harmful": True,
+    }
+    assert list(copy.metadata) == ["[EMAIL 1]", "rated", "harmful"]
+    assert counts == {"NAME": 2, "EMAIL": 1, "PHONE": 1}
+
+
+def test_keys_that_become_equal_keep_their_values_apart() -> None:
+    metadata = {"n": {"sarah@key.org": 1, "SARAH@key.org": 2, "Sarah@Key.org": 3, "[EMAIL 1] (2)": 4}}
+    copy, _ = REDACTOR.conversation(conversation("so", metadata=metadata))
+    kept = copy.metadata["n"]
+    assert sorted(kept.values()) == [1, 2, 3, 4]
+    assert kept["[EMAIL 1] (2)"] == 4
+    assert "key.org" not in str(kept).casefold()
+    assert REDACTOR.conversation(copy) == (copy, Counter())
+
+
+@pytest.mark.parametrize("key", ["id", "messages", "finish_reason", "judged_message", "psysafe_metadata", "response"])
+def test_a_key_that_the_reader_reserves_stays_whoever_has_that_name(key: str) -> None:
+    said = conversation(f"My name is {key.title()}", metadata={key: 1})
+    assert REDACTOR.conversation(said)[0].metadata == {key: 1}
+
+
+@pytest.mark.parametrize("name", ["label", "Rater A", "harmful", "item_20240101", "Case", "created_at", "Dimension"])
+def test_ordinary_keys_stay(name: str) -> None:
+    said = conversation("I'm Priya", metadata={name: {name: 1}})
+    assert REDACTOR.conversation(said)[0].metadata == {name: {name: 1}}
+
+
 # ---- inputs
 
 

@@ -210,6 +210,28 @@ def test_it_says_that_nothing_is_calibrated_and_gives_no_reasons() -> None:
     assert result.rationale == ""
 
 
+@pytest.mark.parametrize(
+    ("reply", "quote"),
+    [
+        ("You are an idiot, [NAME 1]", "You are an idiot, [NAME 1]"),
+        ("So. You are an idiot, [NAME 1]! Yes.", "You are an idiot, [NAME 1]!"),
+        ("[NAME 12], you are an idiot. Yes.", "[NAME 12], you are an idiot."),
+        ("[EMAIL 1] [PHONE 2]: you are an idiot", "[EMAIL 1] [PHONE 2]: you are an idiot"),
+        ("You are an idiot [NAME 1", "You are an idiot [NAME 1"),
+    ],
+)
+def test_a_quote_holds_the_stand_ins_of_a_redaction_whole(reply: str, quote: str) -> None:
+    assert classify("insulting_behaviour", reply).quotes == ((quote, 0),)
+
+
+def test_a_stand_in_is_one_word_as_the_name_was() -> None:
+    assert found("you are ... nothing", "you are [NAME 1] so nothing") == ["you are [NAME 1] so nothing"]
+    assert found("my name", "my [NAME 1]") == []
+    for name in ("Anna", "[NAME 1]"):
+        assert harmful("insulting_behaviour", f"I tell {name} you are worthless.")
+        assert not harmful("insulting_behaviour", f"I never tell {name} you are worthless.")
+
+
 def test_quotes_are_sentences_heaviest_first() -> None:
     result = classify("insulting_behaviour", "What a surprise. Well: you’re a lo\u200bser! Bye.")
     assert result.quotes == (("you’re a lo\u200bser!", 0), ("What a surprise.", 0)) or result.quotes == (

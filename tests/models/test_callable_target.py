@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -189,6 +190,69 @@ def test_an_exception_is_a_failed_reply_with_its_type_and_place(raised: type[Bas
     assert calls == 1
 
 
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize(
+    "raised", [asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit, BaseException, ValueError]
+)
+def test_whatever_a_bot_raises_by_itself_is_a_failed_reply(raised: type[BaseException], kind: str) -> None:
+    def sync(messages: Any) -> str:
+        raise raised
+
+    async def coroutine(messages: Any) -> str:
+        raise raised
+
+    error = failure(sync if kind == "sync" else coroutine)
+    assert (error.kind, error.attempts) == ("endpoint_error", 1)
+    assert "bot raised " in error.brief
+    assert "test_callable_target.py:" in error.brief
+    if kind == "async":
+        assert raised.__name__ in error.brief
+
+
+def test_a_call_that_is_cancelled_is_cancelled() -> None:
+    async def scenario() -> None:
+        waits = asyncio.Event()
+
+        async def bot(messages: Any) -> str:
+            waits.set()
+            await asyncio.sleep(60)
+            return "late"
+
+        task = asyncio.create_task(ask(CallableTarget(bot, limits=QUICK)))
+        await waits.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+
+    run(scenario())
+
+
+def test_a_call_that_is_closed_is_closed() -> None:
+    async def bot(messages: Any) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def scenario() -> None:
+        call = ask(CallableTarget(bot, limits=replace(QUICK, timeout=None)))  # type: ignore[arg-type]
+        call.send(None)
+        call.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_ends_everything_even_inside_a_bot(presses: int) -> None:
+    async def bot(messages: Any) -> str:
+        for _ in range(presses):
+            signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(60)
+        return "late"
+
+    with pytest.raises(KeyboardInterrupt):
+        run(ask(CallableTarget(bot, limits=QUICK)))
+
+
 def test_a_function_may_say_what_kind_of_failure_it_was_and_whether_to_try_again() -> None:
     calls = 0
 
@@ -265,6 +329,7 @@ def test_a_target_stays_in_this_process_and_is_identified_by_its_source(here: Pa
         ("python:broken.py:reply", "importing it failed with ZeroDivisionError at broken.py:1: division by zero"),
         ("python:lacking.py:reply", "importing it failed with ModuleNotFoundError at lacking.py:1: No module named"),
         ("python:exits.py:reply", "importing it failed with SystemExit at exits.py:1"),
+        ("python:cancels.py:reply", "importing it failed with CancelledError at cancels.py:1"),
         ("python:odd.py:reply", "missing a required argument: 'config'; expected a function that takes messages"),
     ],
 )
@@ -273,5 +338,6 @@ def test_what_cannot_be_used_is_refused_with_the_reason(here: Path, name: str, p
     (here / "broken.py").write_text("1 / 0")
     (here / "lacking.py").write_text("import no_such_module_either")
     (here / "exits.py").write_text("raise SystemExit")
+    (here / "cancels.py").write_text("import asyncio; raise asyncio.CancelledError")
     (here / "odd.py").write_text("def reply(messages, config): pass")
     assert problem in refusal_of(name)

@@ -219,6 +219,72 @@ def test_sessions_are_reset_when_they_are_over_pushed_out_or_the_model_is_closed
     run(scenario())
 
 
+SHARED = r"session\.start\.id: the bot gave a new conversation the id of another one's session"
+
+
+def same_id(bot: Bot) -> web.Response:
+    """A bot that has one session for everybody."""
+    bot.sessions.setdefault("everyone", [])
+    return web.json_response({"session": {"id": "everyone"}})
+
+
+@pytest.mark.parametrize("reset", ["none", "refused"])
+def test_a_session_that_another_conversation_has_or_had_is_not_shared(tmp_path: Path, reset: str) -> None:
+    async def play(bot: Bot, request: web.Request, body: dict[str, Any]) -> web.Response | None:
+        if request.path.startswith("/end"):
+            return web.Response(status=500)
+        return same_id(bot) if request.path == "/start" else None
+
+    async def scenario() -> None:
+        async with Bot(play) as bot:
+            rules = description(bot)["session"]
+            if reset == "none":
+                del rules["reset"]
+            async with talking(bot, tmp_path, session=rules) as model:
+                said = await chat(model, "a")
+                with pytest.raises(ModelError, match=SHARED) as caught:
+                    await chat(model, "b")
+                assert (caught.value.kind, caught.value.attempts) == ("endpoint_error", 1)
+                heard = [Message("user", "a"), Message("assistant", said[0])]
+                said += await chat(model, "c", start=tuple(heard))
+                assert said == [answer(["a"]), answer(["a", "c"])]
+                await model.end([*heard, Message("user", "c"), Message("assistant", said[1])])
+                with pytest.raises(ModelError, match=SHARED):
+                    await chat(model, "b")
+            assert bot.sessions == {"everyone": ["a", "c"]}
+
+    run(scenario())
+
+
+def test_an_id_may_come_again_when_its_session_was_reset(tmp_path: Path) -> None:
+    async def play(bot: Bot, request: web.Request, body: dict[str, Any]) -> web.Response | None:
+        if request.path.startswith("/end"):
+            await asyncio.sleep(0.05)  # the next conversation begins meanwhile, and waits
+            bot.sessions["everyone"].clear()
+        return same_id(bot) if request.path == "/start" else None
+
+    async def scenario() -> None:
+        async with Bot(play) as bot, talking(bot, tmp_path) as model:
+            for turn in "ab":
+                assert await chat(model, turn) == [answer([turn])]
+                await model.end([Message("user", turn), Message("assistant", answer([turn]))])
+
+    run(scenario())
+
+
+def test_an_id_that_comes_with_a_reply_and_is_that_of_another_conversation_is_a_failed_reply(tmp_path: Path) -> None:
+    async def play(bot: Bot, request: web.Request, body: dict[str, Any]) -> dict[str, Any]:
+        return bot.hear(body | {"session": "everyone"})
+
+    async def scenario() -> None:
+        async with Bot(play) as bot, talking(bot, tmp_path, session={"field": "session"}) as model:
+            await chat(model, "a")
+            with pytest.raises(ModelError, match=r"session\.field: the bot gave a new conversation the id"):
+                await chat(model, "b")
+
+    run(scenario())
+
+
 def test_a_reset_that_fails_is_counted_and_hurts_nothing(tmp_path: Path) -> None:
     async def play(bot: Bot, request: web.Request, body: dict[str, Any]) -> web.Response | None:
         return web.Response(status=500) if request.path.startswith("/end") else None
@@ -546,6 +612,8 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(tmp_path: Path, change
         (file(timeout=0), "bot.yaml: timeout: Input should be greater than 0"),
         ("- a\n- b", "bot.yaml: file: Input should be a valid dictionary"),
         (f"a: {SECRET} [\nb: [", "bot.yaml: not YAML: line 2: "),
+        (f"url: http://a\nbody: {SECRET}\nbody: {SECRET}", "bot.yaml: line 3: the key 'body' stands here twice, first"),
+        (f"url: http://a\nbody: *{SECRET}", "bot.yaml: line 2: body: anchors and aliases are not read here"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_field(tmp_path: Path, content: Any, problem: str) -> None:

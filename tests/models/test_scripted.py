@@ -322,7 +322,11 @@ def test_name_and_price_come_from_the_file(script: Any) -> None:
         ("rules: [{reply: x}]\nname: [a]", "name: "),
         ("rules: [{reply: x", "not YAML: "),
         ("rules:\n\t- reply: x", "not YAML: "),
-        ("a: *b", "not YAML: "),
+        ("a: *b", "line 1: a: anchors and aliases are not read here"),
+        ("rules: &all [{reply: x}]", "line 1: rules: anchors and aliases are not read here"),
+        ("name: a\nrules: [{reply: x}]\nname: b", "line 3: the key 'name' stands here twice, first on line 1"),
+        ("rules:\n- reply: x\n  reply: y", "line 3: the key 'reply' stands here twice, first on line 2"),
+        ("name: 2024-13-45", "not YAML: line 1: no such value"),
         ("a: !!python/object/apply:os.getcwd []", "not YAML: "),
     ],
 )

@@ -10,6 +10,8 @@ import typer
 
 
 def _state(row: dict[str, Any]) -> str:
+    if row["form"].startswith("inspect:"):  # each of its providers has its own key
+        return "installed" if row["ready"] else "not installed"
     if row["key"] is None:
         return "needs no key" if row["ready"] else "not installed"
     return "key is set" if row["ready"] else "key is not set"

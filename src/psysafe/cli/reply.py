@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -50,7 +49,7 @@ def reply(
     import asyncio
 
     from psysafe.cli.answering import Answering, check
-    from psysafe.cli.console import error
+    from psysafe.cli.console import error, keep_stdout, stdout
     from psysafe.cli.exits import INTERRUPTED
     from psysafe.cli.perform import list_bad
     from psysafe.cli.setup import confirm_hosts, load_limits
@@ -64,6 +63,7 @@ def reply(
         raise UsageError(f"unknown format {format!r}; expected {', '.join(FORMATS)}")
     if output is not None and any(name != "-" and Path(name).resolve() == output.resolve() for name in files):
         raise UsageError(f"--output {output} is an input; name another file")
+    keep_stdout([target])
     model = load_model(target, load_limits(concurrency, rpm, tpm, timeout, retries))
     given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     wanted = {name: value for name, value in given.items() if value is not None}
@@ -78,12 +78,12 @@ def reply(
         answering = Answering(model, config, every_turn=turns == "all", window=4 * concurrency, quiet=quiet)
         try:
             if output is None:
-                asyncio.run(_write(answering, inputs, count, sys.stdout.buffer))
+                asyncio.run(_write(answering, inputs, count, stdout().buffer))
             else:
                 with open(output, "wb", opener=_private) as out:
                     asyncio.run(_write(answering, inputs, count, out))
         except BrokenPipeError:  # whoever read it has enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stdout().fileno())
         except KeyboardInterrupt:
             error("interrupted; what was written is whole")
             return INTERRUPTED

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from psysafe.conversation.redact_addresses import find_addresses
 from psysafe.conversation.redact_digits import find_digits
-from psysafe.conversation.redact_found import Found
+from psysafe.conversation.redact_found import Found, plain
+from psysafe.conversation.redact_metadata import mapped, strings
 from psysafe.conversation.redact_names import Word, find_names, name_lists, ordinary, words
 from psysafe.conversation.redact_numbers import find_patterns
 from psysafe.conversation.types import Conversation
@@ -33,21 +34,9 @@ KINDS = {
     "IP": ("IP address", "IP addresses"),
 }
 # Rules changed: a run that was redacted by others is not resumed.
-VERSION = 1
+VERSION = 2
 
 _STAND_IN = re.compile(rf"\[(?:{'|'.join(KINDS)}) \d+\]")
-# Metadata under these keys is personal, whatever it looks like.
-_KEYS = {
-    "NAME": "name first_name last_name full_name surname given_name firstname lastname fullname display_name realname",
-    "EMAIL": "email e_mail mail email_address",
-    "PHONE": "phone phone_number telephone tel mobile cell",
-    "ADDRESS": "address street postal_address zip zipcode zip_code postcode postal_code",
-    "DATE": "dob birthday birthdate birth_date date_of_birth",
-    "HANDLE": "user username user_name user_id userid handle login nickname screen_name",
-    "IP": "ip ip_address",
-    "NUMBER": "ssn iban passport",
-}
-_KIND_OF_KEY = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}
 
 
 class Redactor:
@@ -72,19 +61,20 @@ class Redactor:
         return {"rules": VERSION, **{name: version(name) for name in ("Faker", "phonenumbers")}}
 
     def conversation(self, conversation: Conversation) -> tuple[Conversation, Counter[str]]:
-        """A copy with stand-ins in all messages and in the strings and long whole numbers of its metadata.
+        """A copy with stand-ins in all messages and in the keys, strings and long whole numbers of its metadata.
 
-        The id, roles, finishes and the judged message stay, and so do metadata keys.
+        The id, roles, finishes and the judged message stay. Keys of one mapping that become equal are told apart by
+        a number: ``[EMAIL 1]``, ``[EMAIL 1] (2)``.
 
         Returns:
             the copy, and how many different things of each kind were replaced (keys: ``KINDS``).
         """
         pass_ = _Pass()
         texts = [message.content for message in conversation.messages]
-        for text in [*texts, *_strings(conversation.metadata)]:
+        for text in [*texts, *strings(conversation.metadata)]:
             pass_.learn(text)
         messages = tuple(replace(m, content=pass_.text(m.content)) for m in conversation.messages)
-        metadata = {key: _mapped(value, key, pass_) for key, value in conversation.metadata.items()}
+        metadata = mapped(conversation.metadata, "", pass_)
         return replace(conversation, messages=messages, metadata=metadata), pass_.counts()
 
 
@@ -106,10 +96,10 @@ class _Pass:
         spans = _Spans(text)
         spans.add(Found(*match.span(), "", "") for match in _STAND_IN.finditer(text))
         spans.add(find_patterns(text))
-        spans.add(Found(a, b, "ADDRESS", _plain(text[a:b])) for a, b in find_addresses(text))
+        spans.add(Found(a, b, "ADDRESS", plain(text[a:b])) for a, b in find_addresses(text))
         spans.add(find_digits(text))
         for start, end in list(find_names(text, spans.words, spans.free)):
-            name = _plain(text[start:end])
+            name = plain(text[start:end])
             spans.add([Found(start, end, "NAME", name)])
             self.learn_name(name)
         self.found[text] = spans
@@ -189,36 +179,3 @@ class _Spans:
             if self.free(span.start, span.end):
                 self.found.append(span)
                 self._taken[span.start : span.end] = b"\1" * (span.end - span.start)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace(",", " ").casefold().split())
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """All strings of JSON-ready data, and its whole numbers as strings."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        yield str(value)
-
-
-def _mapped(value: Any, key: str, pass_: _Pass) -> Any:
-    """JSON-ready data with stand-ins in its strings; ``key`` is the nearest key above it."""
-    if isinstance(value, Mapping):
-        return {name: _mapped(item, name, pass_) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_mapped(item, key, pass_) for item in value]
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        return value
-    kind = _KIND_OF_KEY.get(re.sub(r"[\s\-]", "_", key.casefold()))
-    if kind and value != "":
-        return pass_.stand_in(kind, _plain(str(value)))
-    text = pass_.text(str(value))
-    return value if text == str(value) else text

@@ -12,3 +12,8 @@ class Found(NamedTuple):
     end: int
     kind: str
     key: str
+
+
+def plain(text: str) -> str:
+    """A name or a value in the form in which equal ones are equal."""
+    return " ".join(text.replace(",", " ").casefold().split())

@@ -32,7 +32,9 @@ def load_callable(name: str, limits: Limits | None = None, price: Price | None =
         module = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == where.split(".")[0]
         if missing:
             raise UsageError(f"{name}: no module {where!r} in this folder or on Python's path; {_FORM}") from error

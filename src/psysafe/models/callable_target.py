@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import threading
 import time
 import traceback
@@ -83,6 +84,7 @@ class CallableTarget:
 
         async def attempt(number: int, seconds: float) -> Reply:
             started = time.monotonic()
+            task = asyncio.current_task()
             try:
                 async with asyncio.timeout(seconds) as bound:
                     value = await self._call([{"role": m.role, "content": m.content} for m in messages], given)
@@ -92,7 +94,9 @@ class CallableTarget:
                 if not bound.expired():
                     raise self._failure(error) from error
                 raise ModelError("timeout", f"{self.name}: no reply within {seconds:.1f} s") from error
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
+                if _means_us(error, task):
+                    raise
                 raise self._failure(error) from error
             reply = self._reply(value)
             return reply if reply.latency else replace(reply, latency=time.monotonic() - started)
@@ -146,6 +150,24 @@ class CallableTarget:
 
     def _wrong(self, found: str) -> ModelError:
         return ModelError("endpoint_error", f"{self.name} returned {found}; expected {_RETURNS}")
+
+
+def _means_us(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
+    """Whether it ends our own work: a cancelled task, a closed coroutine, Ctrl-C. A bot may raise the same by itself."""
+    if isinstance(error, asyncio.CancelledError):
+        return task is not None and task.cancelling() > 0
+    if isinstance(error, GeneratorExit):  # a coroutine that is closed does not run in its task
+        try:
+            return asyncio.current_task() is not task
+        except RuntimeError:
+            return True
+    if isinstance(error, KeyboardInterrupt):
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        frames = traceback.extract_tb(error.__traceback__)
+        by_asyncio = bool(frames) and frames[-1].name == "_on_sigint"  # its first Ctrl-C cancels, its second raises
+        return by_asyncio or signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return False
 
 
 async def _in_thread(call: Callable[[], object]) -> object:

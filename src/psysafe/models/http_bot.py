@@ -117,29 +117,21 @@ def load_bot(path: Path) -> tuple[Bot, bytes]:
     Raises:
         UsageError: no such file, or not such a description; names file and field.
     """
-    import yaml
+    from psysafe.strict_yaml import load_yaml
 
     try:
         data = path.read_bytes()
-        bot = Bot.model_validate(yaml.safe_load(data.decode("utf-8")))
+        bot = Bot.model_validate(load_yaml(data, str(path)))
     except OSError as error:
         raise UsageError(f"http:{path}: {error.strerror or error}") from error
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise UsageError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}; see docs/models.md") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not YAML{_place(error)}") from None
     for prefix, request, allowed in bot.requests():
         _check_request(path, prefix, request, allowed)
     _check_use(path, bot)
     return bot, data
-
-
-def _place(error: Exception) -> str:
-    """Line and problem, without the line itself: it may hold what should not be shown."""
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    return f": line {mark.line + 1}: {problem}" if mark is not None and problem else ""
 
 
 def _check_request(path: Path, prefix: str, request: Request, allowed: frozenset[str]) -> None:

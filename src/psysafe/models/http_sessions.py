@@ -38,6 +38,7 @@ class Sessions:
         self._open: OrderedDict[int, tuple[bytes, Session]] = OrderedDict()
         self._by_history: dict[bytes, list[int]] = {}
         self._number = 0
+        self._claimed: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -59,6 +60,20 @@ class Sessions:
             gone.append(self._remove(next(iter(self._open))))
             self.evicted += 1
         return gone
+
+    def claim(self, id: str) -> bool:
+        """Take an id that the bot has given for one conversation; False if another one has it.
+
+        An id stays taken until it is released: under it the bot remembers what was said, also when nobody asks on.
+        """
+        if id in self._claimed:
+            return False
+        self._claimed.add(id)
+        return True
+
+    def release(self, id: str) -> None:
+        """The bot has forgotten what was said under an id, so it may give it again."""
+        self._claimed.discard(id)
 
     def clear(self) -> list[Session]:
         """Give all of them up."""

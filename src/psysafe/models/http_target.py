@@ -79,7 +79,7 @@ class HttpTarget:
         self._host, self._loopback = ", ".join(hosts), all(hosts.values())
         self._wire: Wire | None = None
         self._resets = asyncio.Semaphore(_RESETS_AT_ONCE)
-        self._resetting: set[asyncio.Task[None]] = set()
+        self._resetting: dict[asyncio.Task[None], str] = {}  # to the session's id
         self._answered = False
         self._refused = 0
         self._not_sent: set[str] = set()
@@ -199,7 +199,27 @@ class HttpTarget:
         if rules.start is None:
             return Session(None)
         data = await self._send("session.start.", values, max(0.001, ends - time.monotonic()))
-        return Session(read_id(data, rules.start.id, f"{self.name}: session.start.id"))
+        session = Session(read_id(data, rules.start.id, f"{self.name}: session.start.id"))
+        await self._claim(session.id, "session.start.id", ends)
+        return session
+
+    async def _claim(self, id: str | None, where: str, ends: float) -> None:
+        """No two conversations in one session of the bot.
+
+        Raises:
+            ModelError: another conversation has, or had, the session of this id.
+        """
+        assert self._sessions is not None
+        if id is None:
+            return
+        if ending := [task for task, of in self._resetting.items() if of == id]:
+            await asyncio.wait(ending, timeout=max(0.001, ends - time.monotonic()))
+        if not self._sessions.claim(id):
+            raise ModelError(
+                "endpoint_error",
+                f"{self.name}: {where}: the bot gave a new conversation the id of another one's session, which it was "
+                "not told to end; is this the place of the id, and does the bot begin a session each time?",
+            )
 
     async def _message(self, values: Mapping[str, Any], seconds: float, session: Session | None = None) -> Reply:
         started = time.monotonic()
@@ -207,7 +227,11 @@ class HttpTarget:
         reply = read_reply(data, self.bot, self.name, time.monotonic() - started, self._clean)
         rules = self.bot.session
         if session is not None and rules is not None and rules.field is not None:
-            session.id = read_id(data, rules.field, f"{self.name}: session.field", session.id)
+            named = read_id(data, rules.field, f"{self.name}: session.field", session.id)
+            if named != session.id:
+                await self._claim(named, "session.field", time.monotonic())
+                self._forget(session)
+                session.id = named
         return reply
 
     async def _send(self, which: str, values: Mapping[str, Any], seconds: float) -> bytes:
@@ -240,8 +264,8 @@ class HttpTarget:
         wanted = self.bot.session is not None and self.bot.session.reset is not None
         if wanted and session.id is not None and self._wire is not None:
             task = asyncio.create_task(self._send_reset(session))
-            self._resetting.add(task)
-            task.add_done_callback(self._resetting.discard)
+            self._resetting[task] = session.id
+            task.add_done_callback(lambda done: self._resetting.pop(done, None))
 
     async def _send_reset(self, session: Session) -> None:
         wire, prepared = self._wire, self._prepared["session.reset."]
@@ -251,6 +275,12 @@ class HttpTarget:
                 await wire.send(prepared, {"session": session.id}, _RESET_SECONDS)
             except ModelError:
                 self.resets_failed += 1
+            else:
+                self._forget(session)
+
+    def _forget(self, session: Session) -> None:
+        if self._sessions is not None and session.id is not None:
+            self._sessions.release(session.id)
 
     def _values(self, messages: Sequence[Message], config: Sampling) -> dict[str, Any]:
         if not messages or messages[-1].role != "user":

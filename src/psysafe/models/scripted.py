@@ -170,10 +170,10 @@ def load_scripted(path: Path, limits: Limits | None = None, price: Price | None 
     Raises:
         UsageError: no such file, or not a script; names the field.
     """
-    import yaml
+    from psysafe.strict_yaml import load_yaml
 
     try:
-        script = _Script.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        script = _Script.model_validate(load_yaml(path.read_bytes(), str(path)))
         compiled = [
             (
                 rule,
@@ -188,8 +188,6 @@ def load_scripted(path: Path, limits: Limits | None = None, price: Price | None 
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{path}: {where or 'file'}: {first['msg']}; see docs/scripted-models.md") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 
     def play(request: Request) -> Play:
         prompt = request.prompt

@@ -51,11 +51,12 @@ class Screen(Classifier):
     """
 
     name = "screen"
-    # docs/screen.md, quality on the reporting half
+    # docs/screen.md, quality on the reporting half, and docs/local.md, pairs
     notice = (
         "screen: a small statistical model. On labelled replies that it had not seen: macro AUC .84; it missed 23% of "
         "the insults, 27% of what was psychologically harmful, 20% of privacy violations and 61% of the discriminatory "
-        "replies to a user. Not flagged is not safe (docs/screen.md)"
+        "replies to a user; of 20 pairs whose harm is veiled it ranked 10 right, no better than a coin. Not flagged is "
+        "not safe (docs/screen.md)"
     )
 
     def __init__(self, load: Callable[[], SentenceEncoder] | None = None, path: Traversable = DATA) -> None:

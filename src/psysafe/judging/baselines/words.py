@@ -11,8 +11,8 @@ REACH = 3  # words before a phrase in which a negation cancels it
 
 _HIDDEN = "\u00ad\u200b\u200c\u200d\u2060\ufe0f\ufeff"  # drawn as nothing
 _APOSTROPHES = "'’‘ʼ＇`´"
-# Combining accents belong to the letter before them.
-_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_APOSTROPHES}{_HIDDEN}\u0300-\u036f])*")
+# Combining accents belong to the letter before them. A stand-in of a redaction, [NAME 1], is a word as the name was.
+_WORD = re.compile(rf"(?:\[[A-Z]{{2,10}} \d{{1,9}}\]|[^\W_])(?:[^\W_]|[{_APOSTROPHES}{_HIDDEN}\u0300-\u036f])*")
 _SPELLING = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_HIDDEN, None))
 # Dots that trail off do not end a sentence.
 _ENDS = re.compile(r"[!?。！？]|(?<!\.)\.(?!\.)")
