@@ -425,3 +425,12 @@ def test_a_bot_with_sessions_hears_every_conversation_in_one_of_its_own(psysafe:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
+
+
+def test_what_a_judge_in_python_prints_is_kept_out_of_json(home: Path) -> None:
+    (home / "noisy_bot.py").write_text(NOISY)
+    write_chats("in.jsonl", [chat(1)])
+    model = ("-m", "python:noisy_bot.py:reply", *INSULT, "--json", "--max-unscored", "1")
+    found = finish(spawn("judge", "in.jsonl", *model))
+    assert found.json["counts"]["conversations"] == 1
+    assert "call: raw" in found.err

@@ -233,12 +233,13 @@ def test_a_call_that_is_closed_is_closed() -> None:
         await asyncio.Event().wait()
         return "never"
 
-    async def scenario() -> None:
-        call = ask(CallableTarget(bot, limits=replace(QUICK, timeout=None)))  # type: ignore[arg-type]
-        call.send(None)
-        call.close()
+    call = ask(CallableTarget(bot, limits=QUICK))
 
-    run(scenario())
+    async def begin() -> None:
+        call.send(None)
+
+    run(begin())
+    call.close()  # anything but the end of it would be raised here
 
 
 @pytest.mark.parametrize("presses", [1, 2])

@@ -41,9 +41,10 @@ def doctor(
 
     One tiny request (more where the endpoint refuses a part of it) goes to each model; no conversation does.
     """
-    from psysafe.cli.console import out, print_json, printable
+    from psysafe.cli.console import keep_stdout, out, print_json, printable
     from psysafe.cli.exits import DONE, USAGE
 
+    keep_stdout(model)
     checks = [*_here(), *(check for name in model for check in asyncio.run(_judge(name, timeout)))]
     failed = any(check["state"] == "failed" for check in checks)
     if json:

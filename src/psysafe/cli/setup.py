@@ -69,9 +69,11 @@ def load_models(
     Raises:
         UsageError: one cannot be used, two have one name, or one key would go to several hosts.
     """
+    from psysafe.cli.console import keep_stdout
     from psysafe.judging.judges import ENSEMBLES, load_judge
     from psysafe.models import check_key_hosts
 
+    keep_stdout(names)
     asked: list[ManagedModel] = []
 
     def wrap(model: ManagedModel) -> ManagedModel:

@@ -153,7 +153,7 @@ class CallableTarget:
 
 
 def _means_us(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
-    """Whether it ends our own work: a cancelled task, a closed coroutine, Ctrl-C. A bot may raise the same by itself."""
+    """Whether it ends our own work (cancelled, closed, Ctrl-C), rather than being a bot's own doing."""
     if isinstance(error, asyncio.CancelledError):
         return task is not None and task.cancelling() > 0
     if isinstance(error, GeneratorExit):  # a coroutine that is closed does not run in its task
