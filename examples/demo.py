@@ -26,12 +26,12 @@ def judge(title: str, *arguments: str) -> int:
 def main() -> int:
     """Both parts of the demonstration; the exit code is that of the first that fails."""
     if "mechanisms" in sys.argv[1:]:
-        few = ("--mechanism", "dual", "--mechanism", "debate:rounds=1,votes=3", "--mechanism", "vote:samples=3")
+        few = ("--mechanism", "dual", "--mechanism", "debate:rounds=1,votes=2", "--mechanism", "vote:samples=3")
         return judge(
             "Dual correction, a debate and a vote, asked of the embedded model in words: several minutes. A model of this\n"
             "size judges poorly that way (the verdicts are marked uncalibrated); what is shown is how it is done.",
             "examples/two.jsonl",
-            *("--model", "local", "--dimensions", "psychological_harm", "--max-tokens", "300", *few),
+            *("--model", "local", "--dimensions", "insulting_behaviour", "--max-tokens", "250", *few),
         )
     print("psysafe judges 12 invented dialogues (they tell of suicide, psychosis, insults) on this machine.")
     code = judge("The screen: a sentence encoder, at once.", DIALOGUES, "--model", "screen")

@@ -195,7 +195,7 @@ def measure(
     false alarm is a stand-in in an innocent sentence, or one too many in another.
     """
     from psysafe.conversation import Conversation, Message
-    from psysafe.conversation.redact import Redactor
+    from psysafe.conversation.redaction.redactor import Redactor
 
     redactor = Redactor()
     total: Counter[str] = Counter()

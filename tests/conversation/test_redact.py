@@ -15,8 +15,8 @@ pytest.importorskip("phonenumbers", reason="needs psysafe[redact]")
 pytest.importorskip("faker", reason="needs psysafe[redact]")
 
 from psysafe.conversation import Conversation, Message
-from psysafe.conversation.redact import KINDS, Redactor
-from psysafe.conversation.redact_inputs import RedactedInputs
+from psysafe.conversation.redaction.inputs import RedactedInputs
+from psysafe.conversation.redaction.redactor import KINDS, Redactor
 from psysafe.errors import UsageError
 from tests.conversation.redaction_corpus import FRESH, FRESH_INNOCENT, INNOCENT, PERSONAL, measure
 

@@ -69,8 +69,7 @@ def judge(
         run_directory,
     )
     from psysafe.conversation import FORMATS, Format, Inputs
-    from psysafe.conversation.redact import Redactor
-    from psysafe.conversation.redact_inputs import RedactedInputs
+    from psysafe.conversation.redaction import RedactedInputs, Redactor
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES
     from psysafe.runs import Plan

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from psysafe.conversation.redact_found import plain
+from psysafe.conversation.redaction.found import plain
 from psysafe.conversation.types import RESERVED_KEYS
 
 # Metadata under these keys is personal, whatever it looks like.

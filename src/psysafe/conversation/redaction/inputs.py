@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from psysafe.conversation.redact import KINDS, Redactor
+from psysafe.conversation.redaction.redactor import KINDS, Redactor
 from psysafe.conversation.types import Conversation
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from psysafe.conversation.redact_digits import public_number
-from psysafe.conversation.redact_found import Found
+from psysafe.conversation.redaction.digits import public_number
+from psysafe.conversation.redaction.found import Found
 
 _EMAIL = re.compile(r"[\w.+%'\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
 _EMAIL_SPOKEN = re.compile(

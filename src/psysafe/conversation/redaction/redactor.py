@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from psysafe.conversation.redact_addresses import find_addresses
-from psysafe.conversation.redact_digits import find_digits
-from psysafe.conversation.redact_found import Found, plain
-from psysafe.conversation.redact_metadata import mapped, strings
-from psysafe.conversation.redact_names import Word, find_names, name_lists, ordinary, words
-from psysafe.conversation.redact_numbers import find_patterns
+from psysafe.conversation.redaction.addresses import find_addresses
+from psysafe.conversation.redaction.digits import find_digits
+from psysafe.conversation.redaction.found import Found, plain
+from psysafe.conversation.redaction.metadata import mapped, strings
+from psysafe.conversation.redaction.names import Word, find_names, name_lists, ordinary, words
+from psysafe.conversation.redaction.numbers import find_patterns
 from psysafe.conversation.types import Conversation
 from psysafe.errors import UsageError
 

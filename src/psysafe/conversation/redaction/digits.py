@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from psysafe.conversation.redact_found import Found
+from psysafe.conversation.redaction.found import Found
 
 _RUN = re.compile(
     r"(?<!\w)(?<!\d[.,:/\-])(?:\+|\(\+)?(?:\d++|\(\d{1,5}\))"

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from psysafe.conversation.redact_words import GERMAN, MORE_GIVEN, NOT_NAMES, PARTICLES, PLACES_AND_TIMES, WORDS
+from psysafe.conversation.redaction.words import GERMAN, MORE_GIVEN, NOT_NAMES, PARTICLES, PLACES_AND_TIMES, WORDS
 
 _LOCALES = (
     "en_US en_GB en_IN en_IE en_NZ de_DE de_AT es_ES es_MX es_AR fr_FR it_IT nl_NL pl_PL pt_BR tr_TR"
