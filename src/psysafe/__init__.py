@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from psysafe.judging import debate as debate
     from psysafe.judging import dual as dual
     from psysafe.judging import judge as judge
+    from psysafe.judging import load_judge as load_judge
     from psysafe.judging import single as single
     from psysafe.judging import vote as vote
     from psysafe.models import load_model as load_model
@@ -38,6 +39,7 @@ _HOME = {
     "load_model": "models",
     "Judgment": "judging",
     "judge": "judging",
+    "load_judge": "judging",
     "single": "judging",
     "dual": "judging",
     "debate": "judging",

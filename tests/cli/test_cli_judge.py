@@ -117,7 +117,7 @@ def test_the_worst_verdicts_are_shown_with_their_quotes_and_the_unverified_ones_
     judge = script("judge.yaml", {"when": {"judged": "hopeless"}, "reply": verdict(2, "Contempt.", quotes)}, SAFE)
     result = psysafe("judge", "chats.jsonl", "-m", judge, "--run", "r", *INSULT)
     assert "Harmful or flagged, the worst first (the quotes may distress):" in result.out
-    assert "  c1 message 1: insulting_behaviour 2 (single) [evidence_unverified]" in result.out
+    assert "  c1 message 1: insulting_behaviour 2.00 (single) [evidence_unverified]" in result.out
     assert '    "You are hopeless"\n    Contempt.\n' in result.out
     assert "never said" not in result.out
 

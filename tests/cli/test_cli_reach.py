@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
@@ -105,14 +105,53 @@ def test_a_cascade_reports_what_it_saved_and_changed(psysafe: Command) -> None:
     records = [chat(1), chat(2)]
     records[0]["messages"][-1]["content"] = "Of course you did, you're worthless and lazy."
     write_chats("in.jsonl", records)
+    first = script(
+        "first.yaml", {"when": {"judged": "worthless"}, "reply": verdict(1)}, {"reply": verdict(0)}, name="first"
+    )
     with in_thread(Endpoint(lambda body, attempt: orjson.dumps(verdict(0)).decode())) as endpoint:
-        name = f"cascade:lexicon+{endpoint.model_string},high=2"
+        name = f"cascade:{first}+{endpoint.model_string}"
         result = psysafe("judge", "in.jsonl", "-m", name, *INSULT, "--run", "r")
         assert len(endpoint.calls) == 1
     assert "1 of 2 units went on (50% saved), 1 verdicts were reversed there" in " ".join(result.out.split())
     shown = psysafe("runs", "show", "r", "--json").json
-    cell = shown["models"][name]["dimensions"]["insulting_behaviour"]["single"]
-    assert cell["flags"] == {"escalated": 1, "overturned": 1, "screening": 1, "uncalibrated": 1}
+    (model,) = shown["models"].values()
+    cell = model["dimensions"]["insulting_behaviour"]["single"]
+    assert cell["flags"] == {"escalated": 1, "overturned": 1}
+
+
+def test_a_list_that_finds_nothing_is_never_sure_in_a_cascade(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1), chat(2)])
+    with in_thread(Endpoint(lambda body, attempt: JUDGMENT)) as endpoint:
+        result = psysafe("judge", "in.jsonl", "-m", f"cascade:lexicon+{endpoint.model_string}", *INSULT, "--json")
+        assert len(endpoint.calls) == 2
+    (model,) = result.json["models"].values()
+    assert model["dimensions"]["insulting_behaviour"]["single"]["harmful_count"] == 2
+
+
+def test_a_panel_shows_who_said_what_where_they_disagree(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1)])
+    with in_thread(Endpoint(lambda body, attempt: JUDGMENT)) as endpoint:
+        name = f"panel:lexicon+{endpoint.model_string}"
+        result = psysafe("judge", "in.jsonl", "-m", name, *INSULT, "--max-unscored", "1")
+    said = " ".join(result.out.split())
+    assert "c1 message 1, insulting_behaviour:" in said
+    assert f"{endpoint.model_string} harmful" in said
+    assert "lexicon not flagged" in said
+
+
+def test_exports_carry_the_verdict_in_words(psysafe: Command) -> None:
+    write_chats("in.jsonl", [chat(1)])
+    psysafe("judge", "in.jsonl", "-m", "lexicon", "-m", script("judge.yaml"), *INSULT, "--run", "r")
+    records = [orjson.loads(line) for line in psysafe("export", "r").out.splitlines()]
+    assert sorted(record["verdict"] for record in records) == ["not flagged", "not harmful"]
+    assert "not flagged" in psysafe("export", "r", "--to", "csv").out
+
+
+def test_every_flag_stands_in_the_documentation_of_exports() -> None:
+    from psysafe.judging.judgment import Flag
+
+    page = (Path(__file__).parents[2] / "docs" / "exports.md").read_text(encoding="utf-8")
+    assert [flag for flag in get_args(Flag) if f"`{flag}`" not in page] == []
 
 
 def test_a_dry_run_counts_the_calls_of_every_judge_of_a_panel(psysafe: Command) -> None:
@@ -134,7 +173,7 @@ def test_dimensions_that_a_judge_does_not_cover_are_named_and_make_no_units(psys
     assert result.json["counts"]["units"] == 4
     refused = psysafe("judge", "in.jsonl", "-m", "screen", "--dimensions", "mental_manipulation")
     assert refused.code == 2
-    assert "screen judges none of mental_manipulation" in refused.complaint
+    assert "screen judges none of mental_manipulation: it was fitted on no labels for that" in refused.complaint
 
 
 def test_one_price_for_several_models_replaces_none_that_is_known(

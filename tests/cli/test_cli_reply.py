@@ -264,7 +264,7 @@ def test_a_failed_reply_is_an_empty_one_that_the_judge_counts_against_the_target
     found = [(r["messages"][1]["content"], r["messages"][1]["finish_reason"]) for r in lines(result.out)]
     assert found == [("Fine.", "stop"), ("", "error"), ("half an ans", "length"), ("", "content_filter"), ("", "stop")]
     assert "5 of 5 conversations, 4 replies, 1 failed (1 bad_request, 1 content_filter, 1 length)" in result.err
-    assert "no reply (bad_request): " in result.err
+    assert "no reply to p1 (bad_request): " in result.err
     assert "Question" not in result.err
     judged = psysafe("judge", "-", "-m", script("judge.yaml"), *INSULT, "--json", stdin=result.out.encode())
     assert judged.json["counts"]["reply_failed"] == 4

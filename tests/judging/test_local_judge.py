@@ -58,7 +58,7 @@ class Answers:
 def heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """One head: what the answer about mocking says, plus the screen."""
     weights = {"screen": 1.0, "mocks": 1.0, "kind": 0.0}
-    made = {name: Head(weights, 0.0, 0.5, {}) for name in ("insulting_behaviour",)}
+    made = {name: Head(weights, 0.0, 0.5, True, {}) for name in ("insulting_behaviour",)}
     monkeypatch.setattr(local, "load_heads", lambda: Heads("d", "m", made, "how good it is"))
 
 

@@ -26,7 +26,7 @@ def rows(store: Store) -> list[dict[str, str]]:
 def test_a_line_of_jsonl_is_a_judgment_with_the_id_and_the_metadata(store: Store) -> None:
     carry_out(plan([chat(1, label=2, source={"set": "a", "row": [1, None]})], Judge(lambda _: verdict(1))), store)
     (line,) = [orjson.loads(line) for line in export(store).splitlines()]
-    assert list(line) == ["id", *Judgment.__dataclass_fields__, "metadata"]
+    assert list(line) == ["id", *Judgment.__dataclass_fields__, "verdict", "metadata"]
     assert line["id"] == line["conversation"] == "c0001"
     assert line["metadata"] == {"label": 2, "source": {"set": "a", "row": [1, None]}}
     assert (line["dimension"], line["model"]) == ("insulting_behaviour", "scripted:judge")

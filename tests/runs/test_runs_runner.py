@@ -479,5 +479,5 @@ def test_a_store_that_fails_ends_the_run_and_nothing_is_pretended(
 def test_the_judgments_of_a_run_are_whole(store: Store) -> None:
     carry_out(plan(chats(2), Judge(by_number), mechanisms=("dual",)), store)
     line = lines(store)[1]
-    assert set(line) == {"id", "metadata"} | set(Judgment.__dataclass_fields__) - {"seconds"}
+    assert set(line) == {"id", "verdict", "metadata"} | set(Judgment.__dataclass_fields__) - {"seconds"}
     assert [vote["step"] for vote in line["votes"]] == ["assessor", "corrector"]

@@ -125,7 +125,7 @@ class Answering:
             said.append(message)
             last = index == len(conversation.messages) - 1
             if message.role == "user" and (last or self.every_turn):
-                reply = await self._reply(said)
+                reply = await self._reply(conversation.id, said)
                 said.append(reply)
                 if reply.finish == "error":
                     break  # what comes next would be said into a gap
@@ -134,25 +134,25 @@ class Answering:
         metadata = {**conversation.metadata, "target": self.model.name}
         return Conversation(conversation.id, tuple(said), metadata)
 
-    async def _reply(self, messages: Sequence[Message]) -> Message:
+    async def _reply(self, conversation: str, messages: Sequence[Message]) -> Message:
         try:
             reply = await self.model.generate(messages, self.config)
         except ModelError as error:
             if error.kind in FATAL_KINDS:
                 raise
-            return self._failed(error.kind, error.brief)
+            return self._failed(conversation, error.kind, error.brief)
         text = _storable(reply)
         if len(text) > MAX_MESSAGE_CHARS:
-            return self._failed("too_long", f"{self.model.name}: a reply of {len(text):,} characters")
+            return self._failed(conversation, "too_long", f"{self.model.name}: a reply of {len(text):,} characters")
         self.tally.replies += 1
         finish = _FINISHES[reply.finish]
         if finish != "stop":
             self.tally.finishes[finish] += 1
         return Message("assistant", text, finish)
 
-    def _failed(self, kind: str, brief: str) -> Message:
+    def _failed(self, conversation: str, kind: str, brief: str) -> Message:
         if not self.tally.failures[kind]:
-            note(f"no reply ({kind}): {brief}")  # the first of each kind; the rest are counted
+            note(f"no reply to {conversation} ({kind}): {brief}")  # the first of each kind; the rest are counted
         self.tally.failures[kind] += 1
         return Message("assistant", "", "error")
 

@@ -12,6 +12,7 @@ from sqlalchemy import Integer, cast, func, select
 from psysafe.cli.console import out, printable
 from psysafe.judging import MECHANISMS
 from psysafe.judging.judges import ENSEMBLES
+from psysafe.judging.judgment import verdict_words
 from psysafe.runs import Cell, Store, Summary
 from psysafe.runs.tables import judgments
 from psysafe.taxonomy import load_dimensions
@@ -46,6 +47,7 @@ def print_summary(summary: Summary, store: Store) -> None:
     out().print("\n".join(_lines(summary)))
     if len(models) > 1:
         _print_differences(store, models)
+    _print_splits(store)
     _print_verdicts(store)
 
 
@@ -148,18 +150,28 @@ def _print_differences(store: Store, models: list[str]) -> None:
         same = (c.conversation == conversation, c.dimension == dimension, c.mechanism == mechanism)
         of = c.message.is_(None) if message is None else c.message == message
         found = store.rows(select(c.model, c.score, c.harmful, c.flags).where(*same, of, c.outcome == "scored"))
-        said = ", ".join(f"{models.index(row[0]) + 1}: {row[1]:.2g} {_side(row[2], row[3])}" for row in sorted(found))
+        said = ", ".join(
+            f"{models.index(row[0]) + 1}: {row[1]:.2g} {verdict_words(row[2], ' screening ' in row[3])}"
+            for row in sorted(found)
+        )
         where = "" if message is None else f" message {message}"
         out().print(printable(f"  {conversation}{where}, {dimension} ({mechanism}): {said}"))
     if total > _SHOWN:
         out().print(f"  ... and {total - _SHOWN:,} more")
 
 
-def _side(harmful: bool, flags: str) -> str:
-    """A verdict in a word or two; a screening judge finds nothing harmful and nothing safe."""
-    if " screening " in flags:
-        return "flagged" if harmful else "not flagged"
-    return "harmful" if harmful else "not harmful"
+def _print_splits(store: Store) -> None:
+    """What the judges of a panel said where they disagree, the first few."""
+    c = judgments.c
+    query = select(c.record).where(c.flags.like("% split %")).order_by(c.position, c.message, c.dimension, c.mechanism)
+    for (record,) in store.rows(query.limit(_SHOWN)):
+        split = orjson.loads(record)
+        said = ", ".join(
+            f"{member['judge']} {verdict_words(member['harmful'], 'screening' in member['flags']) or member['outcome']}"
+            for member in split["members"]
+        )
+        where = "" if split["message"] is None else f" message {split['message']}"
+        out().print(printable(f"  {split['conversation']}{where}, {split['dimension']}: {said}"))
 
 
 def _print_verdicts(store: Store) -> None:
@@ -188,9 +200,9 @@ def _print_verdict(record: dict[str, Any]) -> None:
     where = "" if record["message"] is None else f" message {record['message']}"
     flags = f" [{', '.join(record['flags'])}]" if record["flags"] else ""
     judge = record["model"] if record["mechanism"]["name"] in ENSEMBLES or "screening" in record["flags"] else None
-    level = f"{record['score']:.2g}"
+    level = f"{record['score']:.2f}"
     if record["probability"] is not None:
-        level = f"flagged at probability {record['probability']:.2f}"
+        level = f"flagged, {level} (probability {record['probability']:.2f})"
     verdict = f"{record['dimension']} {level} ({judge or record['mechanism']['name']})"
     head = f"{record['conversation']}{where}: {verdict}{flags}"
     out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from psysafe.errors import UsageError
@@ -106,6 +107,8 @@ def _embedded(kind: str, rest: str, model: Callable[[str], ManagedModel]) -> Man
     if kind == "nli":
         from psysafe.judging.baselines.nli import Nli
 
+        if not all(find_spec(module) for module in ("onnxruntime", "tokenizers")):
+            raise UsageError("nli needs onnxruntime and tokenizers: pip install 'psysafe[nli]'; then nli:FOLDER")
         return Nli(rest or None)
     if rest:
         raise UsageError(f"unknown judge '{kind}:{rest}'; {kind} takes nothing after its name")
@@ -186,8 +189,6 @@ def info_of(judge: Judge) -> ModelInfo | None:
 
 def installed() -> str | None:
     """The best judge that works here without a key: ``local`` where its weights are, else ``screen``, else None."""
-    from importlib.util import find_spec
-
     from psysafe.models.local import LocalModel
 
     if not all(find_spec(module) for module in SCREEN_NEEDS):

@@ -44,6 +44,14 @@ Flag = Literal[
 ]
 
 
+def verdict_words(harmful: bool | None, screening: bool) -> str | None:
+    """A verdict in a word or two, None without one. A screening judge flags; it finds nothing harmful, nothing safe."""
+    if harmful is None:
+        return None
+    word = "flagged" if screening else "harmful"
+    return word if harmful else f"not {word}"
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A quote that the judge gave.

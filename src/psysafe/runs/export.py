@@ -17,7 +17,7 @@ from psysafe.runs.store import Store
 
 _COLUMNS = (
     "id", "message", "scope", "dimension", "model", "mechanism", "mechanism_parameters",
-    "outcome", "reason", "score", "label", "harmful", "probability",
+    "outcome", "reason", "score", "label", "harmful", "verdict", "probability",
     "consensus", "flags", "rationale", "evidence", "detail", "calls", "attempts", "prompt_tokens",
     "completion_tokens", "cost", "seconds", "seed", "key", "prompt_hash", "metadata",
 )  # fmt: skip

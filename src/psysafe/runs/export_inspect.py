@@ -15,6 +15,7 @@ from sqlalchemy import distinct, func, select
 
 from psysafe.conversation import Conversation, parse_record
 from psysafe.errors import UsageError
+from psysafe.judging.judgment import verdict_words
 from psysafe.runs.export_records import parameters
 from psysafe.runs.store import Store
 from psysafe.runs.tables import judgments
@@ -150,9 +151,7 @@ def _score(record: dict[str, Any]) -> Any:
 
     metadata = {name: value for name, value in record.items() if name not in ("rationale", "conversation")}
     if record["outcome"] == "scored":
-        # a screening judge finds nothing harmful and nothing safe
-        kind = "flagged" if "screening" in record["flags"] else "harmful"
-        answer = kind if record["harmful"] else f"not {kind}"
+        answer = verdict_words(record["harmful"], "screening" in record["flags"])
         value = record["harmful"] if record["score"] is None else record["score"]
         return Score(value=value, answer=answer, explanation=record["rationale"] or None, metadata=metadata)
     # NaN is what Inspect itself writes for a sample without a score; its metrics leave it out

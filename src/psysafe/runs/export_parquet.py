@@ -60,8 +60,9 @@ def _schema(pa: Any) -> Any:
         [
             ("id", text), ("message", whole), ("scope", text), ("dimension", text), ("model", text),
             ("mechanism", text), ("mechanism_parameters", text), ("outcome", text), ("reason", text),
-            ("score", number), ("label", whole), ("harmful", yes), ("probability", number), ("consensus", number),
-            ("flags", flags), ("rationale", text), ("evidence", evidence), ("detail", text), ("calls", whole),
+            ("score", number), ("label", whole), ("harmful", yes), ("verdict", text), ("probability", number),
+            ("consensus", number), ("flags", flags), ("rationale", text), ("evidence", evidence), ("detail", text),
+            ("calls", whole),
             ("attempts", whole), ("prompt_tokens", whole), ("completion_tokens", whole), ("cost", number),
             ("seconds", number), ("seed", whole), ("key", text), ("prompt_hash", text),
             ("votes", pa.list_(vote)), ("arguments", pa.list_(argument)),

@@ -8,14 +8,21 @@ from typing import Any
 import orjson
 
 from psysafe.conversation.types import METADATA_KEY, RESERVED_KEYS
+from psysafe.judging.judgment import verdict_words
 from psysafe.runs.store import Store
 
 
 def records(store: Store) -> Iterator[dict[str, Any]]:
     """Each judgment as a dict, in the order of the input: ``id`` of the conversation, the fields of ``Judgment``
-    and whatever else the store holds of it, and the conversation's ``metadata``."""
+    and whatever else the store holds of it, the ``verdict`` in words, and the conversation's ``metadata``."""
     for judgment, conversation in store.judgments():
-        yield {"id": judgment["conversation"], **judgment, "metadata": metadata_of(conversation)}
+        verdict = verdict_words(judgment["harmful"], "screening" in judgment["flags"])
+        yield {
+            "id": judgment["conversation"],
+            **judgment,
+            "verdict": verdict,
+            "metadata": metadata_of(conversation),
+        }
 
 
 def metadata_of(conversation: dict[str, Any]) -> dict[str, Any]:

@@ -60,8 +60,8 @@ class Plan:
         for model in self.models:
             if not self.covered(model):
                 raise UsageError(
-                    f"{model.name} judges none of {', '.join(d.id for d in self.dimensions)}; "
-                    "psysafe models says what each judge covers"
+                    f"{model.name} judges none of {', '.join(d.id for d in self.dimensions)}: it was fitted on no "
+                    "labels for that; name an LLM judge, or lexicon as a floor"
                 )
 
     def covered(self, model: ManagedJudge) -> list[Dimension]:

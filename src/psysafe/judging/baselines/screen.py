@@ -55,8 +55,9 @@ class Screen(Classifier):
     notice = (
         "screen: a small statistical model. On labelled replies that it had not seen: macro AUC .84; it missed 23% of "
         "the insults, 27% of what was psychologically harmful, 20% of privacy violations and 61% of the discriminatory "
-        "replies to a user; of 20 pairs whose harm is veiled it ranked 10 right, no better than a coin. Not flagged is "
-        "not safe (docs/screen.md)"
+        "replies to a user, and of the harmless ones it flagged 31%, 36%, 12% and 16%. Of 20 pairs whose harm is "
+        "veiled it ranked 10 right, no better than a coin. A flag means: read this; not flagged is not safe, least of "
+        "all where someone speaks of suicide (docs/screen.md)"
     )
 
     def __init__(self, load: Callable[[], SentenceEncoder] | None = None, path: Traversable = DATA) -> None:
@@ -159,7 +160,7 @@ class Screen(Classifier):
             return not encoder.truncated(text)
 
         worst: tuple[float, str, str, int] | None = None
-        flags = frozenset[Flag]()
+        flags = frozenset[Flag]() if head.cut_rule == "youden" else frozenset[Flag]({"uncalibrated"})
         for index in judged:
             if not messages[index].content.strip():
                 continue
@@ -167,7 +168,7 @@ class Screen(Classifier):
             user = ending(user, fits) if user.strip() else ""
             parts = pieces(messages[index].content, fits)
             if len(parts) > 1:
-                flags = frozenset({"in_parts"})
+                flags |= {"in_parts"}
             for part, chance in zip(parts, self._probabilities(head, user, parts), strict=True):
                 if worst is None or chance > worst[0]:
                     worst = chance, user, part, index

@@ -20,7 +20,8 @@ class Cascade(Ensemble):
 
     A judge is unsure when it gives no verdict, when its score lies in the band from ``low`` to ``high``, when fewer
     than ``agreement`` of its votes agree, or when its votes or members are split. That a dimension does not apply is
-    a verdict; of a screening judge it is none to rely on.
+    a verdict; of a screening judge it is none to rely on, and neither is it that one whose cut was not fitted flags
+    nothing.
 
     Args:
         members: in the order of asking, the cheapest first.
@@ -82,6 +83,8 @@ class Cascade(Ensemble):
         if decision.outcome == "not_applicable":
             # a list or a small model that sees no occasion has not looked far
             return "screening" in decision.flags
+        if not decision.harmful and {"screening", "uncalibrated"} <= decision.flags:
+            return True  # that a phrase list found nothing says next to nothing
         return decision.score is None or self.low <= decision.score <= self.high
 
 

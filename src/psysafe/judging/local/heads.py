@@ -24,12 +24,14 @@ class Head:
 
     Attributes:
         weights: by feature: the name of a question, or ``screen``; features are log odds.
-        cut: the probability from which a reply is flagged. fitted_on: counts, for people.
+        cut: the probability from which a reply is flagged. fitted: whether the cut was chosen on labels.
+        fitted_on: counts, for people.
     """
 
     weights: dict[str, float]
     bias: float
     cut: float
+    fitted: bool
     fitted_on: dict[str, Any]
 
     def probability(self, logits: Mapping[str, float]) -> float:
@@ -67,6 +69,7 @@ def load_heads() -> Heads:
                 {str(feature): float(weight) for feature, weight in head["weights"].items()},
                 float(head["bias"]),
                 float(head["cut"]),
+                head["cut_rule"] == "youden",
                 dict(head["fitted_on"]),
             )
             for name, head in data["heads"].items()

@@ -108,7 +108,7 @@ class LocalJudge(Classifier):
                 return Classification(None, head.cut)
             chance, screened, index = worst
             if chance < head.cut:
-                return Classification(chance, head.cut, flags=screened.flags)
+                return Classification(chance, head.cut, flags=_flags(head, screened))
             return await self._explained(asked, head, chance, index, screened)
 
     async def _probability(self, unit: Unit, head: Head, index: int, screened: Classification) -> float:
@@ -134,7 +134,7 @@ class LocalJudge(Classifier):
         self, unit: Unit, head: Head, chance: float, index: int, screened: Classification
     ) -> Classification:
         """A flagged reply: what the model says of it afterwards, and the sentence that weighs most for the screen."""
-        flags: set[Flag] = set(screened.flags)
+        flags = set(_flags(head, screened))
         quotes, rationale = list(screened.quotes), ""
         if self.reasons:
             shown = exchange(unit.subject.messages, index)
@@ -151,3 +151,9 @@ class LocalJudge(Classifier):
                 if quote and quote in unit.subject.messages[index].content and (quote, index) not in quotes:
                     quotes.append((quote, index))
         return Classification(chance, head.cut, tuple(quotes), rationale, frozenset(flags))
+
+
+def _flags(head: Head, screened: Classification) -> frozenset[Flag]:
+    """What the screen has to say of its reading, and whether this head's own cut was fitted."""
+    kept = screened.flags - {"uncalibrated"}
+    return kept if head.fitted else kept | {"uncalibrated"}
