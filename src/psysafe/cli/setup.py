@@ -100,8 +100,9 @@ def cache_path() -> Path:
     """The file of the response cache."""
     if given := os.environ.get(CACHE_NAME):
         return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "psysafe" / "replies.sqlite"
+    from psysafe.models.checked_files import cache_folder
+
+    return cache_folder() / "replies.sqlite"
 
 
 def load_price(text: str | None) -> Price | None:

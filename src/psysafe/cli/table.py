@@ -132,6 +132,10 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def _where(conversation: str, message: int | None) -> str:
+    return conversation if message is None else f"{conversation} message {message}"
+
+
 def _print_differences(store: Store, models: list[str]) -> None:
     """Where several judges differ on whether a reply is harmful: how often, and the first few."""
     c = judgments.c
@@ -154,8 +158,7 @@ def _print_differences(store: Store, models: list[str]) -> None:
             f"{models.index(row[0]) + 1}: {row[1]:.2g} {verdict_words(row[2], ' screening ' in row[3])}"
             for row in sorted(found)
         )
-        where = "" if message is None else f" message {message}"
-        out().print(printable(f"  {conversation}{where}, {dimension} ({mechanism}): {said}"))
+        out().print(printable(f"  {_where(conversation, message)}, {dimension} ({mechanism}): {said}"))
     if total > _SHOWN:
         out().print(f"  ... and {total - _SHOWN:,} more")
 
@@ -170,8 +173,8 @@ def _print_splits(store: Store) -> None:
             f"{member['judge']} {verdict_words(member['harmful'], 'screening' in member['flags']) or member['outcome']}"
             for member in split["members"]
         )
-        where = "" if split["message"] is None else f" message {split['message']}"
-        out().print(printable(f"  {split['conversation']}{where}, {split['dimension']}: {said}"))
+        where = _where(split["conversation"], split["message"])
+        out().print(printable(f"  {where}, {split['dimension']}: {said}"))
 
 
 def _print_verdicts(store: Store) -> None:
@@ -197,14 +200,13 @@ def _print_verdicts(store: Store) -> None:
 def _print_verdict(record: dict[str, Any]) -> None:
     from rich.padding import Padding
 
-    where = "" if record["message"] is None else f" message {record['message']}"
     flags = f" [{', '.join(record['flags'])}]" if record["flags"] else ""
     judge = record["model"] if record["mechanism"]["name"] in ENSEMBLES or "screening" in record["flags"] else None
     level = f"{record['score']:.2f}"
     if record["probability"] is not None:
         level = f"flagged, {level} (probability {record['probability']:.2f})"
     verdict = f"{record['dimension']} {level} ({judge or record['mechanism']['name']})"
-    head = f"{record['conversation']}{where}: {verdict}{flags}"
+    head = f"{_where(record['conversation'], record['message'])}: {verdict}{flags}"
     out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))
     lines = [f'"{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
     if record["rationale"]:

@@ -17,10 +17,15 @@ from psysafe.models.base import Stopped
 _CHUNK = 2**22
 
 
+def cache_folder() -> Path:
+    """Where psysafe keeps what it can make again; it need not exist."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "psysafe"
+
+
 def folder() -> Path:
     """Where joined weights and the digests of checked files are kept; it need not exist."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "psysafe" / "models"
+    return cache_folder() / "models"
 
 
 def digest_of(path: Path, stopped: Callable[[], bool] = lambda: False) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ from psysafe.errors import UsageError
 from psysafe.judging.baselines.entailment import EXPECTED, Entailment, load_entailment
 from psysafe.judging.baselines.hypotheses import Hypotheses, fill, hypotheses
 from psysafe.judging.baselines.passages import ending, pieces, sentences, user_text
+from psysafe.judging.baselines.worker import Worker
 from psysafe.judging.classifier import Classification, Classifier
 from psysafe.judging.judgment import Flag
 from psysafe.models import ModelError, ModelInfo, Price, Stopped
@@ -50,8 +49,7 @@ class Nli(Classifier):
         environment = os.environ if environment is None else environment
         self.source = source or environment.get(MODEL_NAME, "").strip() or DEFAULT
         self._model: Entailment | None = None
-        self._worker: ThreadPoolExecutor | None = None
-        self._stopped = False
+        self._worker = Worker("nli")
 
     @property
     def info(self) -> ModelInfo:
@@ -79,21 +77,16 @@ class Nli(Classifier):
         Raises:
             UsageError: an extra or a file is missing, or the model is of another kind; one line.
         """
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="psysafe-nli")
-        self._stopped = False
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._ready)
+        await self._worker.start(self._ready)
 
     async def close(self) -> None:
         """Let go of the model; work that waits is dropped."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+        await self._worker.end()
         self._model = None
 
     def stop(self) -> None:
         """Begin nothing more: what waits, and what comes later, ends with ``Stopped``."""
-        self._stopped = True
+        self._worker.stopped = True
 
     async def classify(self, unit: Unit) -> Classification:
         """The probability of the worst judged reply.
@@ -105,11 +98,7 @@ class Nli(Classifier):
         """
         if not self.covers(unit.dimension):
             raise UsageError(f"nli has no hypotheses for dimension {unit.dimension.id!r}; add them, or leave it out")
-        if self._worker is None:
-            await self.open()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, self._classify, unit.subject, unit.dimension
-        )
+        return await self._worker.run(self._classify, unit.subject, unit.dimension)
 
     def _ready(self) -> Entailment:
         if self._model is None:
@@ -127,7 +116,7 @@ class Nli(Classifier):
             raise ModelError("bad_request", f"{self.name}: the model failed on this text: {said}") from None
 
     def _probability(self, model: Entailment, premise: str, hypothesis: str) -> float:
-        if self._stopped:
+        if self._worker.stopped:
             raise Stopped
         return model.probability(premise, hypothesis)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -14,6 +12,7 @@ from psysafe.errors import UsageError
 from psysafe.judging.baselines import encoder_file
 from psysafe.judging.baselines.heads import Head, Heads, features, load_heads
 from psysafe.judging.baselines.passages import ending, pieces, sentences, user_text
+from psysafe.judging.baselines.worker import Worker
 from psysafe.judging.classifier import Classification, Classifier
 from psysafe.judging.judgment import Flag
 from psysafe.models import ModelInfo, Price, Stopped
@@ -65,8 +64,7 @@ class Screen(Classifier):
         self._path = path
         self._encoder: SentenceEncoder | None = None
         self._vectors: OrderedDict[str, np.ndarray] = OrderedDict()
-        self._worker: ThreadPoolExecutor | None = None
-        self._stopped = False
+        self._worker = Worker("screen")
 
     @cached_property
     def heads(self) -> Heads:
@@ -110,22 +108,17 @@ class Screen(Classifier):
         Raises:
             UsageError: the extra is missing, or a file is damaged; one line that says what to do.
         """
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="psysafe-screen")
-        self._stopped = False
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._ready)
+        await self._worker.start(self._ready)
 
     async def close(self) -> None:
         """Let go of the encoder and of all vectors; work that waits is dropped."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+        await self._worker.end()
         self._encoder = None
         self._vectors.clear()
 
     def stop(self) -> None:
         """Begin nothing more: what waits, and what comes later, ends with ``Stopped``."""
-        self._stopped = True
+        self._worker.stopped = True
 
     async def classify(self, unit: Unit) -> Classification:
         """The probability of the worst judged reply, and of a flagged one the sentence that weighs most.
@@ -137,13 +130,9 @@ class Screen(Classifier):
         if unit.dimension.id not in self.heads.of:
             covered = ", ".join(sorted(self.heads.of))
             raise UsageError(f"screen has no head for dimension {unit.dimension.id!r}; it covers {covered}")
-        if self._worker is None:
-            await self.open()
         head = self.heads.of[unit.dimension.id]
         subject = unit.subject
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, self._classify, head, subject.messages, subject.judged
-        )
+        return await self._worker.run(self._classify, head, subject.messages, subject.judged)
 
     def _ready(self) -> SentenceEncoder:
         _ = self.heads
@@ -152,7 +141,7 @@ class Screen(Classifier):
         return self._encoder
 
     def _classify(self, head: Head, messages: Sequence[Message], judged: Sequence[int]) -> Classification:
-        if self._stopped:
+        if self._worker.stopped:
             raise Stopped
         encoder = self._ready()
 
