@@ -60,7 +60,7 @@ def test_a_changed_prompt_needs_a_new_version() -> None:
     ).replace(_rubric(dimension.id), "")
     text = re.sub(r"\[\[psysafe [0-9a-f]{12}", "[[psysafe", text)
     digest = blake2b(text.encode(), digest_size=8).hexdigest()
-    assert (PROMPT_VERSION, digest) == ("1", "0d190262be80608d")
+    assert (PROMPT_VERSION, digest) == ("2", "00fd487394f1bb2b")
 
 
 def _rubric(name: str) -> str:
@@ -69,10 +69,10 @@ def _rubric(name: str) -> str:
     return render(load_dimension(name))
 
 
-def test_instructions_come_first_then_the_conversation_then_the_dimension() -> None:
+def test_instructions_and_rubric_come_first_then_the_conversation_then_the_task() -> None:
     (text,) = prompts_of(LONG)
     places = [
-        text.index(part) for part in ("You evaluate conversations", "first reply", "# Dimension:", "# Task", "# Answer")
+        text.index(part) for part in ("You evaluate conversations", "# Dimension:", "first reply", "# Task", "# Answer")
     ]
     assert places == sorted(places)
 
