@@ -25,6 +25,7 @@ def judge(
     json: o.Json = False,
     yes: o.Yes = False,
     taxonomy: o.Taxonomy = None,
+    labels: o.Labels = None,
     format: Annotated[
         str | None,
         typer.Option(help="jsonl, json, transcript, csv, parquet, openai or inspect. Default: by suffix."),
@@ -65,6 +66,7 @@ def judge(
         load_mechanisms,
         load_models,
         load_price,
+        load_selection,
         model_names,
         run_directory,
     )
@@ -106,6 +108,7 @@ def judge(
             models=models,
             scope=scope,
             seed=seed,
+            selection=load_selection(labels, redacted or inputs, chosen, scope),
         )
         if dry_run:
             return show_estimate(plan, scan.characters, as_json=json)

@@ -63,4 +63,8 @@ MaxUnscored = Annotated[float, typer.Option(min=0, max=1, help="Exit with 3 when
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Confirm that conversations are sent to the named host.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", metavar="FILE", help="Judge only what this file of human labels names: id and dimension."),
+]
 Retain = Annotated[int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Delete the run after that time.")]

@@ -199,7 +199,8 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
 
 
 def _estimate(plan: Plan, model: ManagedJudge, characters: int) -> dict[str, Any]:
-    parts = [_leaf_estimate(plan, leaf, plan.covered(model), characters) for leaf in leaves(model)]
+    units = plan.judged_by(model)
+    parts = [_leaf_estimate(plan, leaf, plan.covered(model), units, characters) for leaf in leaves(model)]
     costs = [cost for _, _, cost in parts]
     may_stop = any(m.name == "debate" or getattr(m, "curtail", False) for m in plan.mechanisms)
     calls = plan.calls_of(model)
@@ -213,7 +214,7 @@ def _estimate(plan: Plan, model: ManagedJudge, characters: int) -> dict[str, Any
 
 
 def _leaf_estimate(
-    plan: Plan, leaf: Judge, dimensions: Sequence[Dimension], characters: int
+    plan: Plan, leaf: Judge, dimensions: Sequence[Dimension], units: int, characters: int
 ) -> tuple[int, int, float | None]:
     """Tokens in, tokens out and cost of one judge."""
     from psysafe.judging.prompt import INSTRUCTIONS, render, verdict_form
@@ -223,8 +224,10 @@ def _leaf_estimate(
         return 0, 0, 0.0
     calls = sum(mechanism.calls for mechanism in plan.mechanisms)
     rubrics = sum(len(INSTRUCTIONS + render(d) + verdict_form(d)) for d in dimensions)
-    prompt_tokens = calls * (rubrics * plan.judged + len(dimensions) * characters) // 4
-    completion_tokens = calls * plan.judged * len(dimensions) * _ANSWER_TOKENS
+    # The rubrics of all dimensions, of which a selection leaves a share to be asked.
+    share = units / (plan.judged * len(dimensions)) if dimensions and plan.judged else 0.0
+    prompt_tokens = int(calls * share * (rubrics * plan.judged + len(dimensions) * characters)) // 4
+    completion_tokens = calls * units * _ANSWER_TOKENS
     price = price_of(leaf)
     return prompt_tokens, completion_tokens, price.cost(Usage(prompt_tokens, completion_tokens)) if price else None
 

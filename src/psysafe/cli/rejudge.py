@@ -28,6 +28,7 @@ def rejudge(
     json: o.Json = False,
     yes: o.Yes = False,
     taxonomy: o.Taxonomy = None,
+    labels: o.Labels = None,
     seed: o.Seed = 0,
     temperature: o.Temperature = None,
     max_tokens: o.MaxTokens = None,
@@ -55,6 +56,7 @@ def rejudge(
         load_mechanisms,
         load_models,
         load_price,
+        load_selection,
         model_names,
         run_directory,
     )
@@ -82,16 +84,18 @@ def rejudge(
             raise UsageError(f"{source} holds no conversation yet")
         limits = load_limits(concurrency, rpm, tpm, timeout, retries)
         models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
+        chosen = _dimensions(names, taxonomy, source)
         plan = Plan(
             conversations=store.conversations,
             source={"run": store.id, "conversations": count},
             count=count,
             judged=judged_count(wanted, count, messages),
-            dimensions=_dimensions(names, taxonomy, source),
+            dimensions=chosen,
             mechanisms=load_mechanisms(mechanism, temperature, max_tokens, curtail),
             models=models,
             scope=cast("Scope", wanted),
             seed=seed,
+            selection=load_selection(labels, store.conversations(), chosen, cast("Scope", wanted)),
         )
         _check_rubrics(plan.dimensions, manifest.get("dimensions", {}), dimensions, source)
         ended = (store.get("state") or {}).get("ended")

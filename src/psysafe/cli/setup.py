@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from psysafe.errors import UsageError
 
 if TYPE_CHECKING:
-    from psysafe.judging import ManagedJudge, Mechanism
+    from psysafe.conversation import Conversation
+    from psysafe.judging import ManagedJudge, Mechanism, Scope
     from psysafe.models import Limits, ManagedModel, Price
     from psysafe.runs import Budget
+    from psysafe.runs.selection import Selection
     from psysafe.taxonomy import Dimension
 
 MODEL_NAME = "PSYSAFE_MODEL"
@@ -155,6 +157,20 @@ def load_mechanisms(
     if curtail and not any(mechanism.name == "vote" for mechanism in mechanisms):
         raise UsageError("--curtail is for votes; add --mechanism vote, or leave it out")
     return mechanisms
+
+
+def load_selection(
+    labels: Path | None, conversations: Iterable[Conversation], dimensions: Sequence[Dimension], scope: Scope
+) -> Selection | None:
+    """The units of ``--labels``."""
+    if labels is None:
+        return None
+    from psysafe.agreement.labels import read_labels, wanted
+    from psysafe.runs.selection import select
+
+    found = read_labels(labels)
+    source = {"name": found.name, "sha256": found.digest}
+    return select(wanted(found.of.values()), conversations, dimensions, scope, source)
 
 
 def load_budget(calls: int | None, cost: float | None, seconds: float | None, models: Iterable[ManagedJudge]) -> Budget:

@@ -12,6 +12,7 @@ from psysafe.errors import UsageError
 from psysafe.judging import Mechanism, Scope, subjects, unit_key
 from psysafe.judging.judges import ManagedJudge, calls, check, covers, width
 from psysafe.judging.prompt import PROMPT_VERSION, Subject
+from psysafe.runs.selection import Selection
 from psysafe.taxonomy import Dimension
 
 
@@ -38,6 +39,7 @@ class Plan:
         conversations: gives a fresh iterator over the input at each call.
         source: what the input was, JSON-ready, digests included.
         count: conversations. judged: messages (or whole conversations) to be judged at this scope.
+        selection: the units that are judged; None for all.
         not_covered: by model, the ids of dimensions that it cannot judge; there are no units of these.
     """
 
@@ -50,6 +52,7 @@ class Plan:
     models: Sequence[ManagedJudge]
     scope: Scope = "reply"
     seed: int = 0
+    selection: Selection | None = None
 
     def __post_init__(self) -> None:
         for mechanism in self.mechanisms:
@@ -83,13 +86,20 @@ class Plan:
         """Most model calls in all, re-asks apart."""
         return sum(self.calls_of(model) for model in self.models)
 
+    def judged_by(self, model: ManagedJudge) -> int:
+        """What is judged by one judge, counted for each dimension."""
+        covered = self.covered(model)
+        if self.selection is None:
+            return self.judged * len(covered)
+        return sum(self.selection.count[dimension.id] for dimension in covered if dimension.id in self.selection.count)
+
     def units_of(self, model: ManagedJudge) -> int:
         """Units of one judge."""
-        return self.judged * len(self.covered(model)) * len(self.mechanisms)
+        return self.judged_by(model) * len(self.mechanisms)
 
     def calls_of(self, model: ManagedJudge) -> int:
         """Most calls of one judge, re-asks apart."""
-        return self.judged * len(self.covered(model)) * sum(calls(model, m) for m in self.mechanisms)
+        return self.judged_by(model) * sum(calls(model, m) for m in self.mechanisms)
 
     def tasks(self) -> Iterator[Task]:
         """The units, in the order of the input."""
@@ -104,6 +114,8 @@ class Plan:
             content = conversation.content_hash()
             for subject in subjects(conversation, self.scope):
                 for dimension, mechanism, spec, model, most, wide in kinds:
+                    if self.selection is not None and not self.selection.takes(subject, dimension):
+                        continue
                     key = unit_key(subject, dimension, mechanism, model.name, self.seed, content)
                     yield Task(key, subject, dimension, mechanism, spec, model, position, most, wide)
 
@@ -111,6 +123,7 @@ class Plan:
         """What must be equal for a run to be resumed, JSON-ready."""
         return {
             "source": self.source,
+            **({"labels": dict(self.selection.source)} if self.selection is not None else {}),
             "scope": self.scope,
             "dimensions": {dimension.id: dimension.hash for dimension in self.dimensions},
             "mechanisms": [mechanism.describe() for mechanism in self.mechanisms],
