@@ -28,11 +28,15 @@ OUT = Path.home() / ".cache" / "psysafe-training" / "cards"
 
 # How many replies each mechanism judges, and by which judges. The embedded model rambles; 250 tokens hold a verdict.
 RUNS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "single": (300, ("--model", "screen", "--model", "local", "--mechanism", "single")),
+    "screen": (300, ("--model", "screen")),
+    "single": (300, ("--model", "local")),
     "dual": (100, ("--model", "local", "--mechanism", "dual", "--max-tokens", "250")),
     "vote": (40, ("--model", "local", "--mechanism", "vote:samples=10", "--max-tokens", "250")),
     "debate": (40, ("--model", "local", "--mechanism", "debate", "--max-tokens", "250")),
 }
+
+# One at a time, so that the seconds of a verdict are its own.
+ALIKE = ("--concurrency", "1", "--timeout", "600", "--max-unscored", "1")
 
 LANGUAGES = {
     "arabic": "ar", "german": "de", "spanish": "es", "french": "fr", "hindi": "hi", "italian": "it", "dutch": "nl",
@@ -105,7 +109,7 @@ def main() -> None:
         resume = ("--resume",) if (directory / "run.json").exists() else ()
         command = ["judge", str(labels), "--labels", str(labels), *options, "--run", str(directory), *resume]
         print(f"$ psysafe {' '.join(command)}", flush=True)
-        code = run([*command, "--dimensions", ",".join(DIMENSIONS), "--timeout", "600", "--max-unscored", "1"])
+        code = run([*command, "--dimensions", ",".join(DIMENSIONS), *ALIKE])
         if code:
             raise SystemExit(code)
 

@@ -8,7 +8,20 @@ import sys
 import typer
 import typer.exceptions
 
-from psysafe.cli import bench, dimensions, doctor, export, judge, models, rejudge, reply, runs, taxonomy
+from psysafe.cli import (
+    agree,
+    bench,
+    calibrate,
+    dimensions,
+    doctor,
+    export,
+    judge,
+    models,
+    rejudge,
+    reply,
+    runs,
+    taxonomy,
+)
 from psysafe.cli.console import error
 from psysafe.cli.exits import INTERNAL, INTERRUPTED, USAGE
 
@@ -21,6 +34,8 @@ app = typer.Typer(
 app.command("judge")(judge.judge)
 app.command("rejudge")(rejudge.rejudge)
 app.command("reply")(reply.reply)
+app.command("agree")(agree.agree)
+app.command("calibrate")(calibrate.calibrate)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)

@@ -26,6 +26,7 @@ def judge(
     yes: o.Yes = False,
     taxonomy: o.Taxonomy = None,
     labels: o.Labels = None,
+    calibration: o.CalibrationFile = None,
     format: Annotated[
         str | None,
         typer.Option(help="jsonl, json, transcript, csv, parquet, openai or inspect. Default: by suffix."),
@@ -62,6 +63,7 @@ def judge(
     from psysafe.cli.setup import (
         load_budget,
         load_chosen_dimensions,
+        load_cuts,
         load_limits,
         load_mechanisms,
         load_models,
@@ -109,6 +111,7 @@ def judge(
             scope=scope,
             seed=seed,
             selection=load_selection(labels, redacted or inputs, chosen, scope),
+            calibration=load_cuts(calibration),
         )
         if dry_run:
             return show_estimate(plan, scan.characters, as_json=json)

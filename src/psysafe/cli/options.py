@@ -67,4 +67,17 @@ Labels = Annotated[
     Path | None,
     typer.Option("--labels", metavar="FILE", help="Judge only what this file of human labels names: id and dimension."),
 ]
+LabelDimension = Annotated[
+    str | None, typer.Option("--dimension", metavar="NAME", help="The dimension of labels that name none.")
+]
+LabelScale = Annotated[
+    str | None,
+    typer.Option(
+        "--label-scale", metavar="KIND", help="binary (0, 1) or levels (of the rubric). Default: as the labels look."
+    ),
+]
+CalibrationFile = Annotated[
+    Path | None,
+    typer.Option("--calibration", metavar="FILE", help="Cuts that psysafe calibrate has fitted on human labels."),
+]
 Retain = Annotated[int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Delete the run after that time.")]

@@ -74,6 +74,7 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
     before = float(store.get("seconds") or 0.0)
     note(f"run: {wishes.directory}")
     store.put("skipped", wishes.skipped)
+    store.put("concurrency", wishes.concurrency)
     store.put("state", None)  # not finished, however an earlier execution ended
     try:
         execution = asyncio.run(_execute(plan, store, wishes))

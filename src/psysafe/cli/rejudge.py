@@ -29,6 +29,7 @@ def rejudge(
     yes: o.Yes = False,
     taxonomy: o.Taxonomy = None,
     labels: o.Labels = None,
+    calibration: o.CalibrationFile = None,
     seed: o.Seed = 0,
     temperature: o.Temperature = None,
     max_tokens: o.MaxTokens = None,
@@ -52,6 +53,7 @@ def rejudge(
     from psysafe.cli.perform import Wishes, judged_count, perform, show_estimate
     from psysafe.cli.setup import (
         load_budget,
+        load_cuts,
         load_limits,
         load_mechanisms,
         load_models,
@@ -96,6 +98,7 @@ def rejudge(
             scope=cast("Scope", wanted),
             seed=seed,
             selection=load_selection(labels, store.conversations(), chosen, cast("Scope", wanted)),
+            calibration=load_cuts(calibration),
         )
         _check_rubrics(plan.dimensions, manifest.get("dimensions", {}), dimensions, source)
         ended = (store.get("state") or {}).get("ended")

@@ -208,14 +208,14 @@ def _print_verdict(record: dict[str, Any]) -> None:
     verdict = f"{record['dimension']} {level} ({judge or record['mechanism']['name']})"
     head = f"{_where(record['conversation'], record['message'])}: {verdict}{flags}"
     out().print(Padding(printable(head), (0, 0, 0, 2), expand=False))
-    lines = [f'"{_short(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
+    lines = [f'"{shorten(item["quote"], 160)}"' for item in record["evidence"][:2] if item["verified"]]
     if record["rationale"]:
         after = "(written after the verdict) " if "post_hoc" in record["flags"] else ""
-        lines.append(after + _short(record["rationale"], 300))
+        lines.append(after + shorten(record["rationale"], 300))
     for line in lines:
         out().print(Padding(printable(line), (0, 0, 0, 4), expand=False))
 
 
-def _short(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -17,11 +17,13 @@ def unit_key(
     model: str,
     seed: int,
     content_hash: str | None = None,
+    cut: float | None = None,
 ) -> str:
     """32 hex digits that identify a unit: the same key, the same question to the same judge.
 
     Args:
         content_hash: of the conversation, where the caller has it already.
+        cut: a fitted one, by which the verdict is harmful; None for the default.
     """
     digest = blake2b(digest_size=16)
     for part in (
@@ -34,6 +36,7 @@ def unit_key(
         mechanism_identity(mechanism),
         model,
         str(seed),
+        *(() if cut is None else (f"cut {cut!r}",)),
     ):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "little"))

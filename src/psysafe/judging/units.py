@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from psysafe.conversation import Conversation, Message
 from psysafe.errors import UsageError
 from psysafe.judging.asking import Account, Meter, Unit
+from psysafe.judging.calibration import Cut, calibrated
 from psysafe.judging.deciding import decide, describe
 from psysafe.judging.injection import addresses_judge
 from psysafe.judging.judges import Judge, check, price_of
@@ -106,6 +107,7 @@ async def judge_subject(
     price: Price | None = None,
     meter: Meter | None = None,
     account: Account | None = None,
+    cut: Cut | None = None,
 ) -> Judgment:
     """As ``judge``, for a subject; what the runs call.
 
@@ -113,9 +115,10 @@ async def judge_subject(
         key: of the unit, where the caller has it already.
         price: of the model, for the cost. meter: a run's budget. account: keeps what was spent, even if the unit is
             not finished.
+        cut: a fitted one, instead of the default.
     """
     started = time.monotonic()
-    key = key or unit_key(subject, dimension, mechanism, model.name, seed)
+    key = key or unit_key(subject, dimension, mechanism, model.name, seed, cut=cut.cut if cut else None)
     account = account or Account()
     flags = subject_flags(subject)
     failure = reply_failure(subject)
@@ -124,6 +127,8 @@ async def judge_subject(
     else:
         unit = Unit(subject, dimension, model, key, seed, price, meter, account)
         decision = await decide(unit, mechanism)
+        if cut is not None:
+            decision = calibrated(decision, cut)
     for vote in decision.votes:
         flags.update(vote.flags)
     flags |= decision.flags

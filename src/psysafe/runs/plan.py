@@ -10,6 +10,7 @@ import psysafe
 from psysafe.conversation import Conversation
 from psysafe.errors import UsageError
 from psysafe.judging import Mechanism, Scope, subjects, unit_key
+from psysafe.judging.calibration import Calibration, Cut
 from psysafe.judging.judges import ManagedJudge, calls, check, covers, width
 from psysafe.judging.prompt import PROMPT_VERSION, Subject
 from psysafe.runs.selection import Selection
@@ -29,6 +30,7 @@ class Task:
     position: int
     calls: int
     width: int
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Plan:
         source: what the input was, JSON-ready, digests included.
         count: conversations. judged: messages (or whole conversations) to be judged at this scope.
         selection: the units that are judged; None for all.
+        calibration: fitted cuts; the default ones where it holds none.
         not_covered: by model, the ids of dimensions that it cannot judge; there are no units of these.
     """
 
@@ -53,6 +56,7 @@ class Plan:
     scope: Scope = "reply"
     seed: int = 0
     selection: Selection | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         for mechanism in self.mechanisms:
@@ -60,6 +64,11 @@ class Plan:
                 mechanism.check(dimension)
             for model in self.models:
                 check(model, mechanism)
+        if self.calibration is not None and not self.cuts:
+            fitted = ", ".join(" ".join(key) for key in self.calibration.cuts) or "none"
+            raise UsageError(
+                f"{self.calibration.name} holds no cut for these models, mechanisms and dimensions (its cuts: {fitted})"
+            )
         for model in self.models:
             if not self.covered(model):
                 raise UsageError(
@@ -86,6 +95,21 @@ class Plan:
         """Most model calls in all, re-asks apart."""
         return sum(self.calls_of(model) for model in self.models)
 
+    @property
+    def cuts(self) -> dict[tuple[str, str, str], Cut]:
+        """The fitted cuts that apply, by model, mechanism and dimension."""
+        if self.calibration is None:
+            return {}
+        found: dict[tuple[str, str, str], Cut] = {}
+        for model in self.models:
+            for mechanism in self.mechanisms:
+                for dimension in self.covered(model):
+                    spec = mechanism.spec()
+                    cut = self.calibration.of(model.name, model.info.identity, spec, dimension)
+                    if cut is not None:
+                        found[model.name, spec, dimension.id] = cut
+        return found
+
     def judged_by(self, model: ManagedJudge) -> int:
         """What is judged by one judge, counted for each dimension."""
         covered = self.covered(model)
@@ -103,8 +127,17 @@ class Plan:
 
     def tasks(self) -> Iterator[Task]:
         """The units, in the order of the input."""
+        cuts = self.cuts
         kinds = [
-            (dimension, mechanism, mechanism.spec(), model, calls(model, mechanism), width(model, mechanism))
+            (
+                dimension,
+                mechanism,
+                mechanism.spec(),
+                model,
+                calls(model, mechanism),
+                width(model, mechanism),
+                cuts.get((model.name, mechanism.spec(), dimension.id)),
+            )
             for dimension in self.dimensions
             for mechanism in self.mechanisms
             for model in self.models
@@ -113,16 +146,23 @@ class Plan:
         for position, conversation in enumerate(self.conversations()):
             content = conversation.content_hash()
             for subject in subjects(conversation, self.scope):
-                for dimension, mechanism, spec, model, most, wide in kinds:
+                for dimension, mechanism, spec, model, most, wide, cut in kinds:
                     if self.selection is not None and not self.selection.takes(subject, dimension):
                         continue
-                    key = unit_key(subject, dimension, mechanism, model.name, self.seed, content)
-                    yield Task(key, subject, dimension, mechanism, spec, model, position, most, wide)
+                    key = unit_key(
+                        subject, dimension, mechanism, model.name, self.seed, content, cut.cut if cut else None
+                    )
+                    yield Task(key, subject, dimension, mechanism, spec, model, position, most, wide, cut)
 
     def manifest(self) -> dict[str, Any]:
         """What must be equal for a run to be resumed, JSON-ready."""
         return {
             "source": self.source,
+            **(
+                {"calibration": {"name": self.calibration.name, "sha256": self.calibration.digest}}
+                if self.calibration is not None
+                else {}
+            ),
             **({"labels": dict(self.selection.source)} if self.selection is not None else {}),
             "scope": self.scope,
             "dimensions": {dimension.id: dimension.hash for dimension in self.dimensions},

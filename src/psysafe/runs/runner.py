@@ -167,7 +167,8 @@ class _Runner:
         self.prices = {model.name: price_of(model) for model in plan.models}
         # Units are let in while their widths sum to less than this: enough to keep every place filled while
         # some units wait for their last call, few enough to lose little when the run is killed.
-        self.capacity = concurrency + max(8, concurrency // 4)
+        # With one call at a time, one unit at a time: its seconds are then its own.
+        self.capacity = 1 if concurrency == 1 else concurrency + max(8, concurrency // 4)
         self.concurrency = concurrency
         self.width = 0
         self.tasks: set[asyncio.Task[None]] = set()
@@ -256,6 +257,7 @@ class _Runner:
                 price=self.prices[task.model.name],
                 meter=meter,
                 account=account,
+                cut=task.cut,
             )
             stored = True
             writer.add(Entry(judgment, task.spec, task.subject.conversation, task.position, tries))

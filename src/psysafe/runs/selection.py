@@ -18,7 +18,7 @@ class Selection:
     """The units that a file names; all others are left out.
 
     Attributes:
-        wanted: by conversation and dimension, the messages that are judged; None stands for whichever the scope chooses.
+        wanted: by conversation and dimension, the messages that are judged; None: whichever the scope chooses.
         count: units of each dimension among the conversations of a run.
         source: what named them, JSON-ready, part of the run's identity.
     """
@@ -52,7 +52,7 @@ def select(
             count.update(dimension.id for dimension in dimensions if selection.takes(subject, dimension))
     if not count:
         raise UsageError(
-            "no conversation of the input is labelled on the chosen dimensions: ids and dimensions of the labels must be "
-            f"those of the input and of --dimensions (the first label: {' on '.join(next(iter(wanted)))})"
+            "no conversation of the input is labelled on the chosen dimensions: ids and dimensions of the labels must "
+            f"be those of the input and of --dimensions (the first label: {' on '.join(next(iter(wanted)))})"
         )
     return selection

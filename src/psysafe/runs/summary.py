@@ -16,7 +16,15 @@ from psysafe.runs.tables import judgments
 from psysafe.stats import wilson
 
 # Flags that a summary counts.
-COUNTED: tuple[Flag, ...] = ("injection_suspected", "screening", "uncalibrated", "split", "escalated", "overturned")
+COUNTED: tuple[Flag, ...] = (
+    "injection_suspected",
+    "screening",
+    "uncalibrated",
+    "calibrated",
+    "split",
+    "escalated",
+    "overturned",
+)
 
 
 @dataclass(slots=True)
