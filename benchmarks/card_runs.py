@@ -5,7 +5,7 @@
 
 FOLDER holds labelled_replies.jsonl, which is no part of this project. Judged are rows of its reporting half
 (training/screen/split.py) on their own dimension, in equal shares of the four dimensions that these judges cover, as far
-as there are so many, drawn by a hash of their ids. Hours of work on two cores: what is done is kept, and the same command
+as there are so many, drawn by a hash of their ids, every other one from those that several people rated, as far as there are any. Hours of work on two cores: what is done is kept, and the same command
 goes on where it was stopped. The cards are made of these runs by ``python -m benchmarks.cards``.
 
 Needs: pip install 'psysafe[screen,local,local-weights,stats]'.
@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,21 @@ LANGUAGES = {
 
 
 def sample(rows: Sequence[Mapping[str, Any]], count: int) -> list[int]:
-    """Indices of so many rows of the reporting half, by dimension. Smaller samples lie within larger ones."""
+    """Indices of so many rows of the reporting half, by dimension. Smaller samples lie within larger ones.
+
+    Every other row is one with individual ratings, as long as there are any: they are few, and without them there is
+    no human ceiling.
+    """
     of: dict[str, list[int]] = {dimension: [] for dimension in DIMENSIONS}
     for index in halves(rows)[1]:
         if rows[index]["dimension"] in of:
             of[rows[index]["dimension"]].append(index)
     for indices in of.values():
         indices.sort(key=lambda index: hashlib.sha256(f"card {rows[index]['id']}".encode()).digest())
+        rated = [index for index in indices if len(_ratings(rows[index])) > 1]
+        others = [index for index in indices if len(_ratings(rows[index])) <= 1]
+        of_both = [index for pair in zip_longest(rated, others) for index in pair if index is not None]
+        indices[:] = of_both
     chosen: list[int] = []
     left = count
     for place, (_, indices) in enumerate(sorted(of.items(), key=lambda item: len(item[1]))):
@@ -69,7 +78,7 @@ def record(row: Mapping[str, Any], cluster: int) -> dict[str, Any]:
         "id": row["id"], "messages": row["messages"], "dimension": row["dimension"], "label": row["label"],
         **({"ratings": ratings} if len(ratings) > 1 else {}),
         "source": source, "language": LANGUAGES.get(source.removeprefix("mhc_"), "en"), "cluster": str(cluster),
-        # of its dimension all rows had the same chance, but the sources themselves are no sample of anything
+        # drawn by chance, but from sources that are themselves no sample of anything
         "queue": "benchmark",
     }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +60,9 @@ def prediction_powered(
 
     The interval is for the system that the run's clusters (conversations, profiles) are a sample of, hence a wide one
     for the run itself. Its standard error is a jackknife over all clusters, labelled or not, that estimates t anew
-    each time, and is never less than that of independent units; its shape is Wilson's with the effective number of
-    labels and a t quantile at the number of clusters with labels less 1.
+    each time, and is never less than that of independent units. It says how many independent labels the estimate is
+    worth; from these comes Korn and Graubard's interval, with as many degrees of freedom as the clusters of labels are
+    worth, less 1. Measured coverage: docs/coverage.md.
 
     Args:
         human: shape (n,), 0 or 1. judge_on_labelled, judge_on_unlabelled: shapes (n,) and (N,), finite, best between 0
@@ -81,9 +81,7 @@ def prediction_powered(
     References:
         Angelopoulos, Bates, Fannjiang, Jordan, Zrnic (2023), Prediction-powered inference, Science 382;
         Angelopoulos, Duchi, Zrnic (2023), PPI++: efficient prediction-powered inference, arXiv 2311.01453;
-        Särndal, Swensson, Wretman (1992), Model assisted survey sampling, chapter 6;
-        Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
-        estimated from survey data, Survey Methodology 24 (effective number of labels).
+        Särndal, Swensson, Wretman (1992), Model assisted survey sampling, chapter 6 (difference estimator).
     """
     y = _binary(human)
     n, rest = len(y), len(judge_on_unlabelled)
@@ -115,7 +113,7 @@ def weighted_rate(
         ValueError: lengths differ, or a value is not what it should be.
 
     References:
-        Hajek (1971), comment in Foundations of statistical inference; Korn and Graubard (1998), see above.
+        Hajek (1971), comment in Foundations of statistical inference.
     """
     y = _binary(human)
     p = _numbers(sampling_probability, "sampling_probability", len(y))
@@ -125,18 +123,30 @@ def weighted_rate(
     return _rate(y, np.zeros(len(y)), 1 / p, cluster, None, confidence, "weighted by sampling probability")
 
 
-def wilson_effective(rate: float, effective: float, df: float, confidence: float) -> tuple[float, float]:
-    """Wilson's interval for a share that is worth so many independent trials, with a t quantile.
+def korn_graubard(rate: float, effective: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's interval for a share that is worth so many independent trials.
 
     Args:
-        rate: 0 to 1. effective: a positive number of trials. df: degrees of freedom, at least 1.
-    """
-    from scipy.stats import t
+        rate: 0 to 1. effective: a positive number of trials. df: degrees of freedom of what it was estimated with; few
+            of them make trials fewer.
 
-    q = float(t.ppf((1 + confidence) / 2, df)) ** 2 / effective
-    middle, spread = rate + q / 2, math.sqrt(q * rate * (1 - rate) + q * q / 4)
-    low = 0.0 if rate == 0 else max(0.0, (middle - spread) / (1 + q))
-    return low, 1.0 if rate == 1 else min(1.0, (middle + spread) / (1 + q))
+    References:
+        Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data, Survey Methodology 24.
+    """
+    from scipy.stats import beta, norm, t
+
+    upper = (1 + confidence) / 2
+    trials = effective * float(norm.ppf(upper) / t.ppf(upper, df)) ** 2
+    x, rest = trials * rate, trials * (1 - rate)
+    low = float(beta.ppf(1 - upper, x, rest + 1)) if rate > 0 else 0.0
+    return low, float(beta.ppf(upper, x + 1, rest)) if rate < 1 else 1.0
+
+
+def effective_clusters(clusters: Array, weights: Array) -> float:
+    """How many clusters of equal size these are worth (Kish). clusters: numbers from 0, shape (n,), as weights."""
+    size = np.bincount(clusters, weights)
+    return float(size.sum() ** 2 / (size**2).sum())
 
 
 def effective_number(values: Array, clusters: Array) -> float:
@@ -160,10 +170,11 @@ def _rate(
         return Undefined(f"too few clusters: {groups} with labels, at least {LEAST_CLUSTERS} are needed")
     found = _found(y, f, w, cluster, tuning)
     estimate = min(max(found.value, 0.0), 1.0)
-    low, high = wilson_effective(estimate, found.effective, groups - 1, confidence)
+    df = max(1.0, effective_clusters(cluster[:n], w) - 1)
+    low, high = korn_graubard(estimate, found.effective, df, confidence)
     flags = (("clipped",) if estimate != found.value else ()) + (("no_variation",) if found.flat else ())
     return Rate(
-        estimate, low, high, f"{method}; Wilson, jackknife over clusters, t", n, len(f) - n, groups,
+        estimate, low, high, f"{method}; Korn-Graubard interval, jackknife over clusters", n, len(f) - n, groups,
         found.tuning if f.any() else None, flags,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_number
+from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_clusters, effective_number
 from psysafe.stats.undefined import Undefined
 
 Array = np.ndarray[Any, Any]
@@ -117,5 +117,8 @@ def _apparent(
         return share, count, count, None, math.inf
     if np.shape(clusters) != (count,):
         raise ValueError(f"clusters: expected {count} in one row, found shape {np.shape(clusters)}")
-    groups = len(np.unique(clusters))
-    return share, effective_number(verdicts, clusters) if groups > 1 else 1.0, count, groups, max(groups - 1.0, 1.0)
+    names, cluster = np.unique(clusters, return_inverse=True)
+    if len(names) < 2:
+        return share, 1.0, count, len(names), 1.0
+    df = max(1.0, effective_clusters(cluster, np.ones(count)) - 1)
+    return share, effective_number(verdicts, cluster), count, len(names), df
