@@ -26,11 +26,13 @@ class Row:
 
     Attributes:
         judgment: as the run holds it. label: what people say of it; None where nobody was asked.
+        text: hash of the conversation as it was judged.
         cluster: number of the group of conversations that are no independent evidence.
     """
 
     judgment: dict[str, Any]
     label: Label | None
+    text: str = ""
     cluster: int = -1
 
     @property
@@ -133,7 +135,7 @@ def _row(record: dict[str, Any], conversation: Conversation, labels: Labels, clu
     label = labels.find(*place)
     named = [f"cluster {label.cluster}"] if label is not None and label.cluster else []
     clusters.add(record["conversation"], *shared_texts(conversation, record["message"]), *named)
-    return Row(record, label)
+    return Row(record, label, conversation.content_hash())
 
 
 def _number(all_joined: Iterable[Joined], clusters: Clusters) -> None:

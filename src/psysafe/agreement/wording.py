@@ -79,8 +79,8 @@ def probability_line(of: Mapping[str, Any]) -> str:
         return f"undefined ({of[name]['undefined']})" if value is None else number(value)
 
     return (
-        f"probabilities of {of['n']} units: Brier {said('brier')} (0 is best; {said('brier_skill')} better than the base "
-        f"rate), debiased calibration error {said('debiased_ece')}"
+        f"probabilities of {of['n']} units: Brier {said('brier')} (0 is best; {said('brier_skill')} better than the "
+        f"base rate), debiased calibration error {said('debiased_ece')}"
     )
 
 

@@ -12,6 +12,7 @@ from psysafe.cli import (
     agree,
     bench,
     calibrate,
+    compare,
     dimensions,
     doctor,
     export,
@@ -36,6 +37,7 @@ app.command("rejudge")(rejudge.rejudge)
 app.command("reply")(reply.reply)
 app.command("agree")(agree.agree)
 app.command("calibrate")(calibrate.calibrate)
+app.command("compare")(compare.compare)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
