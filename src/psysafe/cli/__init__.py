@@ -10,6 +10,7 @@ import typer.exceptions
 
 from psysafe.cli import (
     agree,
+    anchors,
     bench,
     calibrate,
     compare,
@@ -38,6 +39,7 @@ app.command("reply")(reply.reply)
 app.command("agree")(agree.agree)
 app.command("calibrate")(calibrate.calibrate)
 app.command("compare")(compare.compare)
+app.command("anchors")(anchors.anchors)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)

@@ -27,6 +27,7 @@ def judge(
     taxonomy: o.Taxonomy = None,
     labels: o.Labels = None,
     calibration: o.CalibrationFile = None,
+    anchors: o.AnchorFile = None,
     format: Annotated[
         str | None,
         typer.Option(help="jsonl, json, transcript, csv, parquet, openai or inspect. Default: by suffix."),
@@ -57,6 +58,7 @@ def judge(
     quiet: o.Quiet = False,
 ) -> int:
     """Judge replies or whole conversations for psychosocial harm."""
+    from psysafe.cli.anchors import load_anchors
     from psysafe.cli.console import note
     from psysafe.cli.perform import Wishes, judged_count, list_bad, perform, show_estimate
     from psysafe.cli.runs import sweep
@@ -92,6 +94,7 @@ def judge(
     models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
     redactor = Redactor() if redact else None
     budget = load_budget(max_calls, max_cost, max_seconds, models)
+    fixed = load_anchors(anchors, chosen, mechanisms, models, seed, cache)
     with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad) as inputs:
         scan = inputs.scan()
         list_bad(scan.bad, scan.bad_count)
@@ -114,12 +117,12 @@ def judge(
             calibration=load_cuts(calibration),
         )
         if dry_run:
-            return show_estimate(plan, scan.characters, as_json=json)
+            return show_estimate(plan, scan.characters, as_json=json, anchors=fixed)
         directory = run_directory(run, "judge")
         sweep(directory.parent)
         wishes = Wishes(directory, resume, budget, concurrency, max_unscored, yes, json, quiet, retain, scan.bad_count)
         try:
-            return perform(plan, wishes)
+            return perform(plan, wishes, fixed)
         finally:
             if redacted and redacted.read:
                 note(redacted.sentence())

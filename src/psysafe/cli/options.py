@@ -80,4 +80,10 @@ CalibrationFile = Annotated[
     Path | None,
     typer.Option("--calibration", metavar="FILE", help="Cuts that psysafe calibrate has fitted on human labels."),
 ]
+AnchorFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--anchors", metavar="FILE", help="Judge these conversations first, and warn when the judge has moved since."
+    ),
+]
 Retain = Annotated[int | None, typer.Option(metavar="DAYS", min=1, max=36500, help="Delete the run after that time.")]

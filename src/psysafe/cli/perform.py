@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psysafe.cli.console import error, note, print_json, printable, results
 from psysafe.cli.exits import BUDGET, DONE, INTERRUPTED, UNSCORED, USAGE
@@ -22,6 +22,9 @@ from psysafe.judging.judges import info_of, leaves, price_of
 from psysafe.models import ModelError
 from psysafe.runs import Budget, Execution, Plan, Stop, Store, Summary, execute, manifest_difference, summarise
 from psysafe.taxonomy import Dimension
+
+if TYPE_CHECKING:
+    from psysafe.cli.anchors import Anchors
 
 # Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
 _ANSWER_TOKENS = 150
@@ -43,15 +46,15 @@ class Wishes:
     skipped: int = 0  # records that could not be read
 
 
-def perform(plan: Plan, wishes: Wishes) -> int:
-    """Execute a plan and show the result. Returns the exit code."""
-    confirm_hosts(plan.models, plan.count, wishes.yes)
+def perform(plan: Plan, wishes: Wishes, anchors: Anchors | None = None) -> int:
+    """Execute a plan and show the result; the anchors, if any, before it. Returns the exit code."""
+    confirm_hosts(plan.models, plan.count + (anchors.plan.count if anchors else 0), wishes.yes)
     for line in remarks(plan):
         note(line)
     store = _store(plan, wishes)
     try:
         try:
-            return _carry_out(plan, store, wishes)
+            return _carry_out(plan, store, wishes, anchors)
         except (ModelError, UsageError):
             if not wishes.resume and not summarise(store).units:
                 store.delete()  # nothing was done: the same command can simply be given again
@@ -69,22 +72,33 @@ def remarks(plan: Plan) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _carry_out(plan: Plan, store: Store, wishes: Wishes) -> int:
+def _carry_out(plan: Plan, store: Store, wishes: Wishes, anchors: Anchors | None) -> int:
     started = time.monotonic()
     before = float(store.get("seconds") or 0.0)
     note(f"run: {wishes.directory}")
     store.put("skipped", wishes.skipped)
     store.put("concurrency", wishes.concurrency)
     store.put("state", None)  # not finished, however an earlier execution ended
+    if anchors is not None and store.get("anchors") is None:
+        from psysafe.cli.anchors import judge_anchors
+
+        judged = judge_anchors(anchors, wishes)
+        if judged.stopped is not None:
+            return _stopped_at_anchors(judged.stopped, wishes)
+        store.put("anchors", judged.as_dict())
     try:
-        execution = asyncio.run(_execute(plan, store, wishes))
+        execution = asyncio.run(run_plan(plan, store, wishes))
     finally:
         store.put("seconds", before + time.monotonic() - started)
     store.put("state", {"ended": execution.ended, "detail": execution.detail})
     summary = summarise(store)
     with results():
         if wishes.json:
-            print_json({**summary.as_dict(str(wishes.directory)), "ended": execution.ended})
+            drift = store.get("anchors")
+            print_json({
+                **summary.as_dict(str(wishes.directory)), "ended": execution.ended,
+                **({"anchors": drift} if drift is not None else {}),
+            })  # fmt: skip
         elif summary.units:
             print_summary(summary, store)
     return _code(execution, summary, wishes)
@@ -114,7 +128,8 @@ def _store(plan: Plan, wishes: Wishes) -> Store:
     return store
 
 
-async def _execute(plan: Plan, store: Store, wishes: Wishes) -> Execution:
+async def run_plan(plan: Plan, store: Store, wishes: Wishes) -> Execution:
+    """Execute a plan with progress on the screen; Ctrl-C ends it politely."""
     stop = Stop()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -127,6 +142,16 @@ async def _execute(plan: Plan, store: Store, wishes: Wishes) -> Execution:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+
+
+def _stopped_at_anchors(execution: Execution, wishes: Wishes) -> int:
+    """The exit code where the run proper has not begun."""
+    codes = {"interrupted": INTERRUPTED, "budget": BUDGET, "fatal": USAGE, "endpoint_lost": UNSCORED}
+    error(
+        f"{execution.detail or execution.ended} while the anchors were judged; nothing else was: the same command with "
+        f"--run {wishes.directory} --resume goes on"
+    )
+    return codes[execution.ended]
 
 
 def _code(execution: Execution, summary: Summary, wishes: Wishes) -> int:
@@ -162,7 +187,7 @@ def _code(execution: Execution, summary: Summary, wishes: Wishes) -> int:
             return DONE
 
 
-def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
+def show_estimate(plan: Plan, characters: int, *, as_json: bool, anchors: Anchors | None = None) -> int:
     """What a plan would spend, without calling anything. ``characters``: of all messages of the input."""
     from rich.table import Table
 
@@ -176,6 +201,7 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
                 "conversations": plan.count,
                 "units": plan.units,
                 "models": {model.name: estimate for model, estimate in zip(plan.models, estimates, strict=True)},
+                **({"anchors": _anchor_estimates(anchors)} if anchors else {}),
             }
         )
         return DONE
@@ -193,10 +219,29 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool) -> int:
             "unknown" if item["cost"] is None else f"about ${item['cost']:.4f}",
         )
     out().print(table)
+    if anchors is not None:
+        for name, item in _anchor_estimates(anchors).items():
+            cost = "unknown" if item["cost"] is None else f"about ${item['cost']:.4f}"
+            out().print(printable(f"anchors, on top: {name}: {item['calls']:,} calls, cost {cost}"))
     out().print(
         "Nothing was sent. Re-asks and retries come on top; early stops of a debate or a curtailed vote save calls."
     )
     return DONE
+
+
+def _anchor_estimates(anchors: Anchors) -> dict[str, Any]:
+    """Of all passes over the anchors, by model."""
+    found: dict[str, Any] = {}
+    times = anchors.passes
+    for model in anchors.plan.models:
+        one = _estimate(anchors.plan, model, anchors.characters)
+        cost = one["cost"]
+        found[model.name] = {
+            "passes": times,
+            "calls": times * one["calls"],
+            "cost": None if cost is None else times * cost,
+        }
+    return found
 
 
 def _estimate(plan: Plan, model: ManagedJudge, characters: int) -> dict[str, Any]:

@@ -113,9 +113,9 @@ def krippendorff_alpha(ratings: Array, level: Level = "nominal") -> Figure:
         return Undefined("all ratings are equal, so agreement cannot be told from chance")
     total = counts.sum(axis=1)
     n = total.sum()
-    # Own code, since time and memory of the package krippendorff grow with the square of the number of values, which a
-    # bootstrap of mean scores cannot wait for: of 400 units, 21 values take it 30 times as long as 2, and 100 values 300
-    # times. Tests hold this against it. Disagreement is summed over ordered pairs: of different values, or the squared
+    # Own code, since the package krippendorff takes time and memory that grow with the square of the number of values:
+    # of 400 units, 21 values take it 30 times as long as 2, and 100 take 250 times, which a bootstrap cannot wait for.
+    # Tests hold this against it. Disagreement is summed over ordered pairs: of different values, or the squared
     # distances of places on a line, which are 2 m times those from the mean.
     if level == "nominal":
         within = m**2 - (counts**2).sum(axis=0)

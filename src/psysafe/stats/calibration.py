@@ -1,4 +1,4 @@
-"""Scores as probabilities of harm: how well they are calibrated, and the cut that tells harmful from not."""
+"""Scores as probabilities of harm, and how well stated probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from psysafe.stats.cuts import FittedCut, best_cut, truth_and_scores
 from psysafe.stats.intervals import wilson
 from psysafe.stats.undefined import Figure, Undefined
+
+__all__ = [
+    "Bin", "FittedCut", "Logistic", "best_cut", "brier", "brier_skill", "debiased_ece", "platt", "reliability_curve",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 NO_ROWS = Undefined("no rows")
@@ -29,28 +34,6 @@ class Bin:
     low: float
     high: float
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class FittedCut:
-    """A cut on a score: harmful from it on.
-
-    Attributes:
-        sensitivity, specificity: on the rows that it was fitted on, hence too good. cross_validated: balanced accuracy
-            on rows left out of the fit, by clusters. positives, negatives: rows that it was fitted on.
-    """
-
-    cut: float
-    sensitivity: float
-    specificity: float
-    cross_validated: Figure
-    positives: int
-    negatives: int
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """On the rows that the cut was fitted on; what it exceeds ``cross_validated`` by is optimism."""
-        return (self.sensitivity + self.specificity) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,48 +131,6 @@ def debiased_ece(truth: Array, probability: Array, bins: int = 10) -> Figure:
     return math.sqrt(max(0.0, squared))
 
 
-def best_cut(
-    truth: Array, score: Array, clusters: Array | None = None, least: int = 30, folds: int = 5
-) -> FittedCut | Undefined:
-    """The cut with the highest balanced accuracy (Youden's index), midway between neighbouring scores.
-
-    Of cuts that are equally good, the lowest is taken, which lets the fewest harmful replies pass.
-
-    Args:
-        truth: shape (n,), 0 or 1. score: shape (n,), finite, higher for more harm. clusters: shape (n,); rows of one
-            are never on both sides of a cross-validation; None takes each row as its own.
-        least: positives and negatives needed. folds: of the cross-validation, at most; clusters are dealt to them by
-            size, positives first, without chance.
-
-    Returns:
-        Undefined below ``least`` positives or negatives, where all scores are equal, or where no cut does better than
-        chance.
-
-    Raises:
-        ValueError: lengths differ, a value is out of range.
-
-    References:
-        Youden (1950), Index for rating diagnostic tests, Cancer 3.
-    """
-    y, x = _scores(truth, score)
-    group = np.arange(len(y)) if clusters is None else np.asarray(clusters)
-    if group.shape != y.shape:
-        raise ValueError(f"clusters: expected {len(y)} in one row, found shape {group.shape}")
-    if least < 1 or folds < 2:
-        raise ValueError("least: expected at least 1; folds: at least 2")
-    positives = int(y.sum())
-    for count, name in ((positives, "positives"), (len(y) - positives, "negatives")):
-        if count < least:
-            return Undefined(f"{count} {name}; no cut is fitted below {least}")
-    found = _youden(y, x)
-    if isinstance(found, Undefined):
-        return found
-    sensitivity, specificity = _at(y, x, found)
-    return FittedCut(
-        found, sensitivity, specificity, _cross_validated(y, x, group, folds), positives, len(y) - positives
-    )
-
-
 def platt(truth: Array, score: Array) -> Logistic | Undefined:
     """The logistic curve from score to probability of harm, of maximum likelihood.
 
@@ -206,7 +147,7 @@ def platt(truth: Array, score: Array) -> Logistic | Undefined:
     References:
         Platt (1999), Probabilistic outputs for support vector machines; without its smoothed targets.
     """
-    y, x = _scores(truth, score)
+    y, x = truth_and_scores(truth, score)
     if not len(y):
         return NO_ROWS
     if not y.any() or y.all():
@@ -225,51 +166,6 @@ def platt(truth: Array, score: Array) -> Logistic | Undefined:
     return Logistic(slope, float(fitted.intercept_[0]) - slope * middle)
 
 
-def _youden(y: Array, x: Array) -> float | Undefined:
-    values, place = np.unique(x, return_inverse=True)
-    if len(values) < 2:
-        return Undefined("all scores are equal")
-    positives, negatives = np.bincount(place, y), np.bincount(place, 1 - y)
-    # Of cut i, between values i and i + 1: harmless rows below it, harmful rows below it.
-    index = np.cumsum(negatives)[:-1] / negatives.sum() - np.cumsum(positives)[:-1] / positives.sum()
-    best = int(np.argmax(index > index.max() - 1e-12))
-    if index[best] <= 1e-12:
-        return Undefined("no cut does better than chance")
-    low, high = float(values[best]), float(values[best + 1])
-    middle = low + (high - low) / 2
-    return middle if low < middle else high  # neighbouring floats
-
-
-def _at(y: Array, x: Array, cut: float | Array) -> tuple[float, float]:
-    flagged = x >= cut
-    return float(flagged[y == 1].mean()), float(1 - flagged[y == 0].mean())
-
-
-def _cross_validated(y: Array, x: Array, group: Array, folds: int) -> Figure:
-    """Balanced accuracy of all rows, each judged by a cut that was fitted without its cluster."""
-    _, place = np.unique(group, return_inverse=True)
-    positives, size = np.bincount(place, y), np.bincount(place)
-    if len(size) < 2:
-        return Undefined("a single cluster; at least two are needed")
-    count = min(folds, len(size))
-    held = np.zeros((count, 2))
-    fold = np.zeros(len(size), int)
-    for cluster in np.lexsort((-size, -positives)):
-        fold[cluster] = min(range(count), key=lambda k: (held[k, 0], held[k, 1]))
-        held[fold[cluster]] += positives[cluster], size[cluster]
-    cuts = np.zeros(len(y))
-    for k in range(count):
-        out = fold[place] == k
-        rest = y[~out]
-        if not rest.any() or rest.all():
-            return Undefined("clusters are too few or too uneven: a fit without one fold lacks a class")
-        cut = _youden(rest, x[~out])
-        if isinstance(cut, Undefined):
-            return Undefined(f"without one fold of clusters: {cut.why}")
-        cuts[out] = cut
-    return sum(_at(y, x, cuts)) / 2
-
-
 def _equal_mass(p: Array, bins: int) -> list[Array]:
     """Rows by ascending probability, in bins that no tie crosses: a tie goes to the bin of its middle row."""
     if bins < 1:
@@ -282,18 +178,7 @@ def _equal_mass(p: Array, bins: int) -> list[Array]:
 
 
 def _probabilities(truth: Array, probability: Array) -> tuple[Array, Array]:
-    y, p = _scores(truth, probability, "probability")
+    y, p = truth_and_scores(truth, probability, "probability")
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("probability: expected numbers of 0 to 1")
     return y, p
-
-
-def _scores(truth: Array, score: Array, name: str = "score") -> tuple[Array, Array]:
-    y, x = np.asarray(truth), np.asarray(score, float)
-    if y.ndim != 1 or not ((y == 0) | (y == 1)).all():
-        raise ValueError("truth: expected one row of 0 and 1")
-    if x.shape != y.shape:
-        raise ValueError(f"truth has {len(y)} rows, {name} has shape {x.shape}")
-    if not np.isfinite(x).all():
-        raise ValueError(f"{name}: expected finite numbers; leave out rows without one")
-    return y.astype(float), x

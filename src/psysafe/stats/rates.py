@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from psysafe.stats.effective import assumed_number, effective_clusters, korn_graubard
 from psysafe.stats.undefined import Undefined
 
 Array = np.ndarray[Any, Any]
@@ -120,33 +121,8 @@ def weighted_rate(
     if not ((p > 0) & (p <= 1)).all():
         raise ValueError("sampling_probability: expected numbers above 0 and at most 1")
     cluster = _together(clusters, len(y), np.zeros(0, np.asarray(clusters).dtype), 0)
-    return _rate(y, np.zeros(len(y)), 1 / p, cluster, None, confidence, "weighted by sampling probability")
-
-
-def korn_graubard(rate: float, effective: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's interval for a share that is worth so many independent trials.
-
-    Args:
-        rate: 0 to 1. effective: a positive number of trials. df: degrees of freedom of what it was estimated with; few
-            of them make trials fewer.
-
-    References:
-        Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
-        estimated from survey data, Survey Methodology 24.
-    """
-    from scipy.stats import beta, norm, t
-
-    upper = (1 + confidence) / 2
-    trials = effective * float(norm.ppf(upper) / t.ppf(upper, df)) ** 2
-    x, rest = trials * rate, trials * (1 - rate)
-    low = float(beta.ppf(1 - upper, x, rest + 1)) if rate > 0 else 0.0
-    return low, float(beta.ppf(upper, x + 1, rest)) if rate < 1 else 1.0
-
-
-def effective_clusters(clusters: Array, weights: Array) -> float:
-    """How many clusters of equal size these are worth (Kish). clusters: numbers from 0, shape (n,), as weights."""
-    size = np.bincount(clusters, weights)
-    return float(size.sum() ** 2 / (size**2).sum())
+    found = _rate(y, np.zeros(len(y)), 1 / p, cluster, None, confidence, "weighted by sampling probability")
+    return found if isinstance(found, Undefined) else replace(found, tuning=None)
 
 
 def effective_number(values: Array, clusters: Array) -> float:
@@ -175,7 +151,7 @@ def _rate(
     flags = (("clipped",) if estimate != found.value else ()) + (("no_variation",) if found.flat else ())
     return Rate(
         estimate, low, high, f"{method}; Korn-Graubard interval, jackknife over clusters", n, len(f) - n, groups,
-        found.tuning if f.any() else None, flags,
+        found.tuning, flags,
     )  # fmt: skip
 
 
@@ -199,9 +175,12 @@ def _found(y: Array, f: Array, w: Array, cluster: Array, tuning: float | None) -
     value, t = (float(x) for x in _difference(total, tuning))
     plain = float(total[1] / total[0])
     if not 0 < plain < 1:
-        return _Found(value, t, _no_variation(w, own), True)
+        return _Found(value, t, assumed_number(own, w), True)
     without, _ = _difference(total[:, None] - sums, tuning)
-    between = (k - 1) / k * float(((without - value) ** 2).sum())
+    # Of clusters with labels there may be far fewer than of all: each kind has its own factor.
+    labelled = sums[0] > 0
+    of_kind = np.where(labelled, int(labelled.sum()), k)
+    between = float(((without - value) ** 2 * (of_kind - 1) / of_kind).sum())
     variance = max(between, _independent(y, f, w, t, plain))
     return _Found(value, t, plain * (1 - plain) / variance, False)
 
@@ -221,13 +200,6 @@ def _independent(y: Array, f: Array, w: Array, t: float, plain: float) -> float:
     parts = t * (f - f.mean()) / len(f)
     parts[:n] += a * (y - plain - t * (f[:n] - a @ f[:n]))
     return float((parts**2).sum()) * n / max(n - 1, 1)
-
-
-def _no_variation(w: Array, cluster: Array, icc: float = 0.2) -> float:
-    """The effective number of labels where all are equal, by Kish's design effects for weights and for clusters."""
-    a = w / w.sum()
-    size = np.bincount(cluster, a)
-    return 1 / float((1 - icc) * (a**2).sum() + icc * (size**2).sum())
 
 
 def _binary(values: Array) -> Array:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_clusters, effective_number
+from psysafe.stats.effective import effective_clusters
+from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_number
 from psysafe.stats.undefined import Undefined
 
 Array = np.ndarray[Any, Any]
@@ -104,7 +105,7 @@ def _apparent(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: expected between 0 and 1, found {confidence}")
     if np.ndim(apparent) == 0:
-        share = float(apparent)  # type: ignore[arg-type]
+        share = float(apparent)
         if n is None or n < 0 or clusters is not None or not 0 <= share <= 1:
             raise ValueError("apparent: expected a share of 0 to 1 with n and no clusters, or verdicts")
         return share, n, n, None, math.inf
