@@ -46,7 +46,7 @@ def rate_interval(
     values: Array, clusters: Array, weights: Array | None = None, confidence: float = 0.95
 ) -> Interval | Undefined:
     """Of a share: Wilson's interval with the sample size that independent rows of the same precision would have, and
-    Student's t for the number of clusters.
+    Student's t as far as clusters make rows alike.
 
     Args:
         values: shape (n,), 0 or 1. clusters: shape (n,), any labels. weights: shape (n,), positive.
@@ -66,14 +66,19 @@ def rate_interval(
         return few
     size = np.bincount(place, weights=weights)
     share = float((weights * values).sum() / weights.sum())
-    residual = np.bincount(place, weights=weights * values) - share * size
-    variance = count / (count - 1) * float((residual**2).sum()) / float(weights.sum()) ** 2
+    # The share without each cluster: the jackknife, as for other statistics.
+    total, own = float(weights.sum()), np.bincount(place, weights=weights * values)
+    spread = (own.sum() - own) / (total - size) - share
+    variance = (count - 1) / count * float((spread**2).sum())
     kish = float(weights.sum()) ** 2 / float((weights**2).sum())
     # All rows alike: what varies cannot be told from the data, and a cluster is taken as one observation.
     effective = float(size.sum()) ** 2 / float((size**2).sum())
     if 0 < share < 1:
         effective = min(kish, max(1.0, share * (1 - share) / variance)) if variance > 0 else kish
-    z, t = NormalDist().inv_cdf((1 + confidence) / 2), _t(confidence, count - 1)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    # Student's t is for the variance that was estimated: not at all where every row is its own cluster.
+    estimated = 1 - count / len(values) if 0 < share < 1 else 1.0
+    t = z + estimated * (_t(confidence, _freedom(spread)) - z)
     n = effective * (z / t) ** 2
     scale = 1 + z * z / n
     middle = (share + z * z / (2 * n)) / scale
@@ -157,11 +162,17 @@ def clustered_interval(
     if total <= 1e-18 * max(1.0, value * value) * blocks:
         return Undefined("it is the same whichever cluster is left out, so its precision cannot be told")
     error = math.sqrt((blocks - 1) / blocks * total)
-    # 3 (sum d^2)^2 / sum d^4 is the number of clusters where all weigh alike by a normal law, and less where few do.
-    freedom = min(blocks - 1.0, max(1.0, 3 * total**2 / float((spread**4).sum()) - 1))
-    reach = _t(confidence, freedom) * error
+    reach = _t(confidence, _freedom(spread)) * error
     low, high = _within(value, reach, bounds)
     return Interval(low, high, "jackknife", count)
+
+
+def _freedom(spread: Array) -> float:
+    """Degrees of freedom of a jackknife: one less than the clusters where all weigh alike by a normal law, fewer where
+    few clusters carry it."""
+    fourth = float((spread**4).sum())
+    most = len(spread) - 1.0
+    return most if fourth == 0 else min(most, max(1.0, 3 * float((spread**2).sum()) ** 2 / fourth - 1))
 
 
 def _within(value: float, reach: float, bounds: tuple[float, float] | None) -> tuple[float, float]:
