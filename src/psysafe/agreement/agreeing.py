@@ -96,7 +96,7 @@ def agree(
     for key in sorted(joined, key=lambda key: (key[2], key[0], key[1])):
         watch(f"{key[2]}, {key[0]}, {key[1]}")
         one = measure(joined[key], scales[key[2]])
-        one.rates = corrected(joined[key], scales[key[2]], labels)
+        one.rates = corrected(joined[key], scales[key[2]])
         if elsewhere is not None:
             one.rates["transported"] = transported(joined[key], scales[key[2]], other.get(key, []))
         found.measured.append(one)

@@ -23,6 +23,7 @@ COLUMNS = (
     "id", "dimension", "message", "label", "ratings", "rater", "source", "language", "queue",
     "sampling_probability", "cluster",
 )  # fmt: skip
+TEXT_COLUMN = "conversation"  # for the eyes of whoever labels
 RANDOM = "random"
 
 Value = float | str  # a number on the scale, or NOT_APPLICABLE
@@ -77,12 +78,14 @@ class Labels:
     Attributes:
         name: of the file. digest: SHA-256 of its bytes. of: by place, in the order of the file.
         unread: columns that are not among ``COLUMNS``, in the order of their appearance.
+        blank: rows that nobody has labelled yet, which are left out.
     """
 
     name: str
     digest: str
     of: dict[Place, Label] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    blank: int = 0
 
     def find(self, conversation: str, dimension: str, message: int | None) -> Label | None:
         """The label of a unit: one for this message, else one that names none."""
@@ -120,13 +123,17 @@ def read_labels(path: Path, dimension: str | None = None) -> Labels:
     found = Labels(path.name, sha256(data).hexdigest())
     unread: dict[str, None] = {}
     for line, row in _rows(path, data):
-        unread |= dict.fromkeys(name for name in row if name not in COLUMNS)
+        unread |= dict.fromkeys(name for name in row if name not in (*COLUMNS, TEXT_COLUMN))
+        if _is_blank(row):
+            found.blank += 1
+            continue
         try:
             _add(found, _label(row, line, dimension))
         except Problem as problem:
             raise problem.at(str(path), line) from None
     if not found.of:
-        raise UsageError(f"{path} holds no label; expected one a line: id, dimension, label (docs/agreement.md)")
+        blank = f"; {found.blank:,} rows are not filled in" if found.blank else ""
+        raise UsageError(f"{path} holds no label{blank}; expected one a line: id, dimension, label (docs/labels.md)")
     found.unread = list(unread)
     return found
 
@@ -169,6 +176,11 @@ def _table(path: Path, data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield reader.line_num, {name: value for name, value in row.items() if value not in (None, "")}
     except csv.Error as error:
         raise InputError(str(path), reader.line_num, None, f"not a table ({error})") from None
+
+
+def _is_blank(row: Mapping[str, Any]) -> bool:
+    """Whether a row, such as one that ``psysafe labels draw`` has made, waits for somebody to label it."""
+    return "queue" in row and all(row.get(name) in (None, "") for name in ("label", "ratings", "rater"))
 
 
 def _label(row: Mapping[str, Any], line: int, dimension: str | None) -> Label:

@@ -9,7 +9,7 @@ import numpy as np
 
 from psysafe.agreement.figures import Array
 from psysafe.agreement.joining import Joined, Row
-from psysafe.agreement.labels import NOT_APPLICABLE, Labels
+from psysafe.agreement.labels import NOT_APPLICABLE, RANDOM
 from psysafe.agreement.scales import LabelScale
 from psysafe.stats.classification import confusion
 from psysafe.stats.rates import Rate, prediction_powered, weighted_rate
@@ -19,19 +19,28 @@ from psysafe.stats.undefined import Undefined
 NOT_RANDOM = Undefined("the labels are not a random sample (their queue is not random, or no sampling_probability)")
 
 
-def corrected(joined: Joined, scale: LabelScale, labels: Labels) -> dict[str, Any]:
-    """Rates of harm among the units that a run judged, by name, JSON-ready; undefined where labels allow none."""
-    if not (labels.random or labels.drawn):
-        return {name: _told(NOT_RANDOM) for name in ("labels", "prediction_powered", "rogan_gladen")}
+def corrected(joined: Joined, scale: LabelScale) -> dict[str, Any]:
+    """Rates of harm among the units that a run judged, by name, JSON-ready; undefined where labels allow none.
+
+    Labels of the queue ``random`` that all had one chance to be drawn are a random sample, and the others of their
+    dimension are left out of these rates. Otherwise every label needs its sampling probability.
+    """
     answered = [row for row in joined.labelled if row.label is not None and row.label.reference != NOT_APPLICABLE]
-    both = [row for row in answered if row.both]
-    rest = [row for row in joined.rows if row.scored and row.label is None]
-    human, clusters = _human(both, scale), _clusters(both)
-    judge = _judge(both)
-    weights = None if labels.random else np.array([1 / _probability(row) for row in both])
+    drawn = [row for row in answered if row.label is not None and row.label.queue == RANDOM]
+    alike = len({_probability(row) for row in drawn}) == 1
+    weighted = not alike and all(row.label is not None and row.label.probability is not None for row in answered)
+    if not answered or not (alike or weighted):
+        return {name: _told(NOT_RANDOM) for name in ("labels", "prediction_powered", "rogan_gladen")}
+    used = drawn if alike else answered
+    both = [row for row in used if row.both]
+    taken = {id(row) for row in used}
+    # Whoever was labelled otherwise than by chance counts as not labelled.
+    rest = [row for row in joined.rows if row.scored and id(row) not in taken]
+    human, clusters, judge = _human(both, scale), _clusters(both), _judge(both)
+    weights = None if alike else np.array([1 / _probability(row) for row in both])
     found: dict[str, Rate | Undefined] = {
         "labels": weighted_rate(
-            _human(answered, scale), np.array([_probability(row) for row in answered], float), _clusters(answered)
+            _human(used, scale), np.array([_probability(row) for row in used], float), _clusters(used)
         ),
         "prediction_powered": prediction_powered(human, judge, _judge(rest), clusters, _clusters(rest), weights),
     }
@@ -45,8 +54,12 @@ def corrected(joined: Joined, scale: LabelScale, labels: Labels) -> dict[str, An
     else:
         found["rogan_gladen"] = Undefined("labels were drawn with unequal probabilities: see prediction-powered")
     left = sum(not row.scored for row in joined.rows)
-    note = f"among units with a verdict; {left} of {len(joined.rows)} have none" if left else ""
-    return {name: _told(rate, note if name != "labels" else "") for name, rate in found.items()}
+    notes = [f"by {len(used)} random labels of {len(answered)}" if len(used) < len(answered) else ""]
+    missing = f"among units with a verdict; {left} of {len(joined.rows)} have none" if left else ""
+    return {
+        name: _told(rate, "; ".join(part for part in (*notes, missing if name != "labels" else "") if part))
+        for name, rate in found.items()
+    }
 
 
 def transported(joined: Joined, scale: LabelScale, elsewhere: Sequence[Row]) -> dict[str, Any]:

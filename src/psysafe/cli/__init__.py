@@ -18,6 +18,7 @@ from psysafe.cli import (
     doctor,
     export,
     judge,
+    labels,
     models,
     rejudge,
     reply,
@@ -46,6 +47,7 @@ app.command("models")(models.models)
 app.command("dimensions")(dimensions.dimensions)
 app.add_typer(taxonomy.app, name="taxonomy")
 app.add_typer(runs.app, name="runs")
+app.add_typer(labels.app, name="labels")
 app.add_typer(bench.app, name="bench")
 
 

@@ -77,6 +77,8 @@ def _measured(
     directories, path = split_labels(files)
     kind = to_kind(label_scale)
     labels = read_labels(path, dimension)
+    if labels.blank:
+        note(f"{path.name}: {labels.blank:,} rows have no label yet and are left out")
     if labels.unread:
         note(f"{path.name}: columns that are not read: {', '.join(labels.unread)}")
     stores = open_runs(stack, directories)

@@ -64,7 +64,7 @@ def _write(store: Store, output: Path, write: Callable[[Store, BinaryIO], int]) 
     target = output.resolve()  # a link leads there and stays a link
     temporary = target.with_name(f".{target.name}.part")
     try:
-        with open(temporary, "wb", opener=_private) as out:
+        with open(temporary, "wb", opener=private) as out:
             count = write(store, out)
         temporary.replace(target)
     finally:
@@ -72,7 +72,8 @@ def _write(store: Store, output: Path, write: Callable[[Store, BinaryIO], int]) 
     return count
 
 
-def _private(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
+    """Opens a file that others cannot read."""
     import os
 
     return os.open(path, flags, 0o600)
