@@ -123,7 +123,8 @@ def test_a_failed_reply_costs_no_call(store: Store) -> None:
 def test_no_more_calls_are_in_flight_than_there_is_room_for(store: Store, concurrency: int) -> None:
     judge = Judge(pause=lambda _: 0.001)
     carry_out(plan(chats(60), judge), store, concurrency=concurrency)
-    assert 1 < judge.most_at_once <= concurrency + 8
+    # Enough beyond to keep every place filled; one at a time is one unit at a time, so that its seconds are its own.
+    assert judge.most_at_once == 1 if concurrency == 1 else 1 < judge.most_at_once <= concurrency + 8
 
 
 def test_a_unit_wider_than_the_room_is_judged_alone(store: Store) -> None:
