@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psysafe.stats.calibration import (
@@ -22,6 +22,7 @@ from psysafe.stats.calibration import (
 from psysafe.stats.intervals import wilson
 from psysafe.stats.undefined import Undefined
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 pytest.importorskip("sklearn", reason="the extra stats")
 
 Array = np.ndarray[Any, Any]
@@ -35,6 +36,7 @@ def scored(seed: int, n: int = 200) -> tuple[Array, Array]:
     return (random.random(n) < probability).astype(int), probability
 
 
+@unhurried
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_a_curve_is_scikit_learns_with_quantile_bins(seed: int, bins: int) -> None:
     from sklearn.calibration import calibration_curve
@@ -51,6 +53,7 @@ def test_a_curve_is_scikit_learns_with_quantile_bins(seed: int, bins: int) -> No
         assert (one.low, one.high) == wilson(round(one.rate * one.count), one.count)
 
 
+@unhurried
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])), min_size=1), st.integers(1, 9)
 )
@@ -67,6 +70,7 @@ def test_equal_probabilities_share_a_bin_and_no_row_is_lost(rows: list[tuple[int
         assert len(found) == len(set(probability))
 
 
+@unhurried
 @given(st.integers(0, 10**6))
 def test_brier_is_scikit_learns(seed: int) -> None:
     from sklearn.metrics import brier_score_loss
@@ -167,6 +171,7 @@ def test_of_equally_good_cuts_the_lowest_is_taken() -> None:
     assert cut_of(best_cut(truth, score)).cut == 0.5
 
 
+@unhurried
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 5]))
 def test_no_cut_is_better_and_scikit_learns_curve_agrees(seed: int, places: int) -> None:
     from sklearn.metrics import roc_curve

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psysafe.stats.effective import assumed_number, effective_clusters, korn_graubard
+from psysafe.stats.effective import assumed_number, degrees_of_freedom, korn_graubard
 from psysafe.stats.undefined import Undefined
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +20,8 @@ class Rate:
 
     Attributes:
         estimate, low, high: shares, 0 to 1. method: of the estimate and interval, a phrase for people.
-        n_labelled, n_unlabelled: units with and without a human label. clusters: those that hold labels.
+        n_labelled, n_unlabelled: units with and without a human label. clusters: those that hold labels
+            (Rogan-Gladen: n_unlabelled and clusters are those of all judged units).
         tuning: how far the judge was trusted, 0 to 1 (lambda of PPI++); None where no judge took part.
         flags: ``clipped`` where the estimate left 0 to 1 and was put to the nearer end; ``no_variation`` where all
             labels are equal, so that the interval rests on an assumed design effect; ``transported`` (Rogan-Gladen).
@@ -62,8 +63,8 @@ def prediction_powered(
     The interval is for the system that the run's clusters (conversations, profiles) are a sample of, hence a wide one
     for the run itself. Its standard error is a jackknife over all clusters, labelled or not, that estimates t anew
     each time, and is never less than that of independent units. It says how many independent labels the estimate is
-    worth; from these comes Korn and Graubard's interval, with as many degrees of freedom as the clusters of labels are
-    worth, less 1. Measured coverage: docs/coverage.md.
+    worth; from these comes Korn and Graubard's interval, with fewer degrees of freedom the fewer and the less equal the
+    clusters of labels are. Measured coverage: docs/coverage.md.
 
     Args:
         human: shape (n,), 0 or 1. judge_on_labelled, judge_on_unlabelled: shapes (n,) and (N,), finite, best between 0
@@ -146,8 +147,7 @@ def _rate(
         return Undefined(f"too few clusters: {groups} with labels, at least {LEAST_CLUSTERS} are needed")
     found = _found(y, f, w, cluster, tuning)
     estimate = min(max(found.value, 0.0), 1.0)
-    df = max(1.0, effective_clusters(cluster[:n], w) - 1)
-    low, high = korn_graubard(estimate, found.effective, df, confidence)
+    low, high = korn_graubard(estimate, found.effective, degrees_of_freedom(cluster[:n], w), confidence)
     flags = (("clipped",) if estimate != found.value else ()) + (("no_variation",) if found.flat else ())
     return Rate(
         estimate, low, high, f"{method}; Korn-Graubard interval, jackknife over clusters", n, len(f) - n, groups,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psysafe.stats.effective import effective_clusters
+from psysafe.stats.effective import degrees_of_freedom
 from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_number
 from psysafe.stats.undefined import Undefined
 
@@ -24,13 +24,18 @@ def rogan_gladen(
     transported: bool,
     n: int | None = None,
     clusters: Array | None = None,
+    worth: tuple[float, float] | None = None,
     confidence: float = 0.95,
 ) -> Rate | Undefined:
     """The share of harmful units: (flagged + specificity - 1) / (sensitivity + specificity - 1).
 
     The interval is Lang and Reiczigel's, which counts in what is unknown of sensitivity and specificity. With clusters,
-    the flagged share is worth its effective number of units and the quantile is of t. Where the labels are some of the
-    judged units, the interval is a little wide, since their errors then partly cancel.
+    the flagged share is worth its effective number of units and the quantile is of t.
+
+    A judge errs alike on units of one cluster, so that counts from clusters are worth fewer independent units:
+    ``worth`` says how many (``label_worth``); without it intervals are too narrow. Where the labelled units are among
+    the judged ones, the judge's errors are in both, the flagged share and the correction, and partly cancel: intervals
+    are then too wide even without ``worth``, and ``prediction_powered`` says more of the same labels.
 
     Args:
         apparent: the judge's verdicts, shape (N,), 0 or 1; or the share that it flagged, with ``n``.
@@ -38,11 +43,12 @@ def rogan_gladen(
         transported: whether these come from other data than the judged units, so that the result holds only if the
             judge errs alike on both. It changes no number; it is printed beside the result.
         n: judged units, with a share. clusters: shape (N,), with verdicts; None takes units as independent.
+        worth: how many independent harmful and harmless units the labelled ones are worth; None takes their counts.
 
     Returns:
         A rate; flag ``clipped`` where the corrected share left 0 to 1, ``transported`` as given. Undefined where no
         harmful or no harmless unit is labelled, where sensitivity + specificity - 1 is within its own standard error
-        of 0, and below 5 clusters.
+        of 0 (as it is, or with one unit added to either side, as the interval takes it), and below 5 clusters.
 
     Raises:
         ValueError: a count is negative, a share or verdict is none, a share comes without ``n`` or with clusters.
@@ -55,6 +61,8 @@ def rogan_gladen(
     share, effective, judged, groups, df = _apparent(apparent, n, clusters, confidence)
     if min(tp, fn, tn, fp) < 0:
         raise ValueError("tp, fn, tn, fp: expected counts, found a negative number")
+    if worth is not None and min(worth) < 0:
+        raise ValueError("worth: expected two numbers, not negative")
     if not judged:
         return Undefined("no judged units")
     if not tp + fn:
@@ -64,15 +72,14 @@ def rogan_gladen(
     if groups is not None and groups < LEAST_CLUSTERS:
         return Undefined(f"too few clusters: {groups}, at least {LEAST_CLUSTERS} are needed")
     se, sp = tp / (tp + fn), tn / (tn + fp)
-    # The counts with one added to each side, or a judge with no error among few labels would seem certain.
-    n_se, n_sp = tp + fn + 2, tn + fp + 2
-    se_, sp_ = (tp + 1) / n_se, (tn + 1) / n_sp
-    var_se, var_sp = se_ * (1 - se_) / n_se, sp_ * (1 - sp_) / n_sp
-    youden, error = se + sp - 1, math.sqrt(var_se + var_sp)
-    if abs(youden) <= error:
+    positives, negatives = (tp + fn, tn + fp) if worth is None else worth
+    se_, var_se = _added(se, positives)
+    sp_, var_sp = _added(sp, negatives)
+    youden, cautious, error = se + sp - 1, se_ + sp_ - 1, math.sqrt(var_se + var_sp)
+    if min(abs(youden), abs(cautious)) <= error or youden * cautious < 0:
         return Undefined(
-            f"the judge is no better than chance as far as is known: sensitivity + specificity - 1 is {youden:.2f}, "
-            f"with a standard error of {error:.2f}"
+            f"the judge is no better than chance as far as is known: sensitivity + specificity - 1 is {youden:.2f} "
+            f"({cautious:.2f} with one unit added to either side), with a standard error of {error:.2f}"
         )
     value = (share + sp - 1) / youden
     low, high = _lang_reiczigel(share, effective, (se_, var_se), (sp_, var_sp), df, confidence)
@@ -82,6 +89,33 @@ def rogan_gladen(
         estimate, min(low, estimate), max(high, estimate), "Rogan-Gladen; Lang-Reiczigel interval", tp + fn + tn + fp,
         judged, judged if groups is None else groups, None, flags,
     )  # fmt: skip
+
+
+def label_worth(truth: Array, judge: Array, clusters: Array) -> tuple[float, float]:
+    """How many independent units the harmful and the harmless ones among labelled units in clusters are worth.
+
+    Args:
+        truth, judge: shape (n,), 0 or 1. clusters: shape (n,).
+
+    Raises:
+        ValueError: lengths differ, or a value is other than 0 and 1.
+    """
+    y, f, cluster = np.asarray(truth), np.asarray(judge), np.asarray(clusters)
+    if y.ndim != 1 or not y.shape == f.shape == cluster.shape:
+        raise ValueError(f"expected three rows of one length, found {y.shape}, {f.shape} and {cluster.shape}")
+    if not (np.isin(y, (0, 1)).all() and np.isin(f, (0, 1)).all()):
+        raise ValueError("truth, judge: expected 0 and 1")
+    harmful, harmless = (
+        effective_number(f[rows], cluster[rows]) if len(np.unique(cluster[rows])) > 1 else float(rows.any())
+        for rows in (y == 1, y == 0)
+    )
+    return harmful, harmless
+
+
+def _added(rate: float, n: float) -> tuple[float, float]:
+    """A rate with one unit added to either side, lest no error among few units seem certain; and its variance."""
+    added = (rate * n + 1) / (n + 2)
+    return added, added * (1 - added) / (n + 2)
 
 
 def _lang_reiczigel(
@@ -121,5 +155,4 @@ def _apparent(
     names, cluster = np.unique(clusters, return_inverse=True)
     if len(names) < 2:
         return share, 1.0, count, len(names), 1.0
-    df = max(1.0, effective_clusters(cluster, np.ones(count)) - 1)
-    return share, effective_number(verdicts, cluster), count, len(names), df
+    return share, effective_number(verdicts, cluster), count, len(names), degrees_of_freedom(cluster, np.ones(count))
