@@ -2,124 +2,227 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from psysafe.runs.anchors import Pass
+from psysafe.runs.anchors import Pass, Verdict
 
 SIGNIFICANCE = 0.01
 """Chance of a warning about a judge that has not moved, over all tests of a pass (Bonferroni)."""
 _DRAWS = 9999
 
-Verdict = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One model and mechanism, now and when its anchors were first judged.
+    """One model and mechanism, now and when each of its anchors was first judged.
 
     Attributes:
-        units: judged both times. changed: whose verdict or outcome differs now. noise: the same among ``repeats``
-            earlier judgments that repeat the first, as a count: what the judge changes by itself.
-        conversations: in which a unit changed, now, of how many; the same for the repeats.
-        shift: mean of the score less that of the first pass; None without scores.
-        p_changed: that as many conversations change by noise alone. p_shift: that scores move so far in one direction
-            by chance.
-        served: what the endpoint said it served, then and now, where that differs.
+        since: when the oldest of these first judgments was made, ISO 8601.
+        units: judged before and now. changed: whose verdict or outcome differs now. by_dimension: these, where any.
+        noise: the same among ``repeats``, the judgments in between by a judge that had not moved: what changes by itself.
+        shift: mean of the score less that of the first judgments; None without scores.
+        p_changed: that so many units change by noise alone; None where nothing was repeated. p_shift: that scores move so
+            far in one direction by chance.
+        enough: whether any change at all could have led to a warning.
         moved: whether to warn.
+        served: what the endpoint said it served, then and now, where that differs.
+        new: units judged for the first time. twice: of these, judged once more at once. unsteady: of those, changed.
+        unanswered: units whose calls failed in passing; they are left out.
     """
 
     model: str
     mechanism: str
     since: str
-    units: int
-    changed: int
-    repeats: int
-    noise: int
-    shift: float | None
-    p_changed: float | None
-    p_shift: float | None
-    served: tuple[Any, Any] | None
-    moved: bool
+    units: int = 0
+    changed: int = 0
     by_dimension: Mapping[str, int] = field(default_factory=dict)
+    repeats: int = 0
+    noise: int = 0
+    shift: float | None = None
+    p_changed: float | None = None
+    p_shift: float | None = None
+    enough: bool = False
+    moved: bool = False
+    served: tuple[Any, Any] | None = None
+    new: int = 0
+    twice: int = 0
+    unsteady: int = 0
+    unanswered: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "model": self.model, "mechanism": self.mechanism, "since": self.since, "units": self.units,
-            "changed": self.changed, "repeats": self.repeats, "noise": self.noise, "shift": self.shift,
-            "p_changed": self.p_changed, "p_shift": self.p_shift, "changed_by_dimension": dict(self.by_dimension),
+            "model": self.model, "mechanism": self.mechanism, "since": self.since, "moved": self.moved,
+            "units": self.units, "changed": self.changed, "changed_by_dimension": dict(self.by_dimension),
+            "repeats": self.repeats, "noise": self.noise, "shift": self.shift, "p_changed": self.p_changed,
+            "p_shift": self.p_shift, "enough": self.enough,
             "served": None if self.served is None else {"then": self.served[0], "now": self.served[1]},
-            "moved": self.moved,
+            "new": self.new, "twice": self.twice, "unsteady": self.unsteady, "unanswered": self.unanswered,
         }  # fmt: skip
 
     def sentence(self) -> str:
         """For people."""
-        judge = f"{self.model} {self.mechanism}"
-        if not self.units:
-            return f"anchors: {judge} has not judged them before; nothing to compare with"
-        told = f"{self.changed} of {self.units} verdicts changed since {self.since[:10]}"
-        noise = f"by itself {self.noise} of {self.repeats}" if self.repeats else "its noise is not known"
-        shift = "" if self.shift is None else f", mean score {self.shift:+.2f}"
-        of = ", ".join(f"{name} {count}" for name, count in sorted(self.by_dimension.items()))
-        served = f"; served then {self.served[0]}, now {self.served[1]}" if self.served else ""
+        told = [text for text in (self._compared(), self._first(), self._left_out(), self._now_served()) if text]
+        return f"{self._head()}: {self.model} {self.mechanism}: {'; '.join(told)}"
+
+    def _head(self) -> str:
         if self.moved:
-            return f"WARNING, the judge has moved: {judge}: {told} ({noise}; {of or 'none'}){shift}{served}"
-        return f"anchors: no drift seen: {judge}: {told} ({noise}){shift}{served}"
+            return "WARNING, the judge has moved (what to do: docs/drift.md)"
+        if not self.units:
+            return "anchors"
+        return "anchors: no drift seen" if self.enough else "anchors: too few judged twice or more to see a drift"
+
+    def _compared(self) -> str:
+        if not self.units:
+            return ""
+        noise = f"by itself {self.noise} of {self.repeats}" if self.repeats else "by itself: not known yet"
+        where = ", ".join(f"{name} {count}" for name, count in sorted(self.by_dimension.items()))
+        shift = "" if self.shift is None else f", mean score {self.shift:+.2f}"
+        return (
+            f"{self.changed} of {self.units} verdicts changed since {self.since[:10]} ({noise})"
+            f"{f' in {where}' if where else ''}{shift}"
+        )
+
+    def _first(self) -> str:
+        if not self.new:
+            return ""
+        what = "judged for the first time" if not self.units else f"{self.new} judged for the first time"
+        if self.twice:
+            return f"{what}, twice: {self.unsteady} of {self.twice} verdicts changed by themselves"
+        return f"{what}: nothing to compare with, and what changes by itself is not known yet"
+
+    def _left_out(self) -> str:
+        return f"{self.unanswered} got no answer and are left out" if self.unanswered else ""
+
+    def _now_served(self) -> str:
+        then, now = self.served or (None, None)
+        return f"the endpoint served {served_text(then)} then, {served_text(now)} now" if self.served else ""
 
 
-def drifts(earlier: Sequence[Pass], now: Pass) -> list[Drift]:
-    """Hold a pass against the first one that judged each unit; those between tell how much a judge changes by itself.
+def served_text(served: Any) -> str:
+    """What an endpoint said it serves, for people: ``gpt-4o-mini-2024-07-18 (fp_1)``."""
+    if not served:
+        return "what it did not name"
+    pairs = [one if isinstance(one, list | tuple) else (one, None) for one in served]
+    return ", ".join(f"{name or 'no name'}{f' ({print})' if print else ''}" for name, print in pairs)
+
+
+def drifts(earlier: Sequence[Pass], now: Pass, again: Pass | None = None) -> list[Drift]:
+    """Hold a pass against the first judgment of each unit; those in between tell what changes by itself.
 
     Args:
-        earlier: oldest first, without ``now``.
+        earlier: oldest first, without ``now``. again: the pass that repeats ``now``, if there is one.
+
+    Returns:
+        One for each model and mechanism of the pass.
     """
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key, record in now.verdicts.items():
-        groups[record["model"], record["spec"]].append(key)
-    tests = 2 * len(groups)
-    return [
-        _drift(model, spec, keys, earlier, now, SIGNIFICANCE / tests) for (model, spec), keys in sorted(groups.items())
-    ]
+    return history([*earlier, now, *([] if again is None else [again])])[-1][1]
 
 
-def _drift(model: str, spec: str, keys: Sequence[str], earlier: Sequence[Pass], now: Pass, level: float) -> Drift:
-    first: dict[str, Verdict] = {}
-    since = now.made
-    then_served = now.served.get(model)
-    repeats: list[tuple[int, Verdict, Verdict]] = []
-    for number, one in enumerate(earlier):
-        for key in keys:
-            record = one.verdicts.get(key)
-            if record is None:
-                continue
-            if key in first:
-                repeats.append((number, first[key], record))
-            else:
-                if not first:
-                    since, then_served = one.made, one.served.get(model)
-                first[key] = record
-    pairs = [(first[key], now.verdicts[key]) for key in keys if key in first]
-    changed = [_differ(a, b) for a, b in pairs]
-    noise = [_differ(a, b) for _, a, b in repeats]
-    by_dimension: dict[str, int] = defaultdict(int)
-    for (a, _), other in zip(pairs, changed, strict=True):
-        by_dimension[a["dimension"]] += other
-    now_conversations = _conversations((0, a, b) for a, b in pairs)
-    noisy = _conversations(repeats)
-    p_changed = _tail(*now_conversations, *noisy) if pairs and repeats else None
+def history(passes: Iterable[Pass]) -> list[tuple[Pass, list[Drift]]]:
+    """Each pass held against those before it; one that repeats another is told with that one.
+
+    Passes by a judge that had moved say nothing about its noise, or every warning would make the next one less likely.
+
+    Args:
+        passes: oldest first.
+    """
+    memory: dict[str, _Unit] = {}
+    found: list[tuple[Pass, dict[_Judge, Drift]]] = []
+    for one in passes:
+        groups = _by_judge(one.verdicts)
+        if one.repeats is None:
+            lost = Counter(_judge(record) for record in one.unanswered.values())
+            for judge in lost:
+                groups.setdefault(judge, [])
+            tested = sum(any(key in memory for key in keys) for keys in groups.values())
+            level = SIGNIFICANCE / (2 * max(1, tested))
+            held = {judge: _held(judge, keys, memory, one, level, lost[judge]) for judge, keys in sorted(groups.items())}
+            found.append((one, held))
+        else:
+            held = {}
+            for earlier, drifts in found:
+                if earlier.directory.name == one.repeats:
+                    for judge, keys in groups.items():
+                        drifts[judge] = _with_noise(drifts[judge], keys, memory, one)
+        for judge, keys in groups.items():
+            moved = judge in held and held[judge].moved
+            for key in keys:
+                _remember(memory, key, one, moved)
+    return [(one, list(drifts.values())) for one, drifts in found]
+
+
+_Judge = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Unit:
+    """What is remembered of a unit: its first verdict, and how often it was judged again and how often differently."""
+
+    first: Verdict
+    made: str
+    served: Any
+    tries: int = 0
+    changes: int = 0
+
+
+def _judge(record: Verdict) -> _Judge:
+    return record["model"], record["spec"]
+
+
+def _by_judge(verdicts: Mapping[str, Verdict]) -> dict[_Judge, list[str]]:
+    groups: dict[_Judge, list[str]] = defaultdict(list)
+    for key, record in verdicts.items():
+        groups[_judge(record)].append(key)
+    return dict(groups)
+
+
+def _remember(memory: dict[str, _Unit], key: str, one: Pass, moved: bool) -> None:
+    record = one.verdicts[key]
+    unit = memory.get(key)
+    if unit is None:
+        memory[key] = _Unit(record, one.made, one.served.get(record["model"]))
+    elif not moved:
+        unit.tries += 1
+        unit.changes += _differ(unit.first, record)
+
+
+def _with_noise(drift: Drift, keys: Sequence[str], memory: Mapping[str, _Unit], again: Pass) -> Drift:
+    known = [key for key in keys if key in memory]
+    unsteady = sum(_differ(memory[key].first, again.verdicts[key]) for key in known)
+    return replace(drift, twice=len(known), unsteady=unsteady)
+
+
+def _held(
+    judge: _Judge, keys: Sequence[str], memory: Mapping[str, _Unit], now: Pass, level: float, unanswered: int
+) -> Drift:
+    """One judge's pass against what is remembered."""
+    known = [(memory[key], now.verdicts[key]) for key in keys if key in memory]
+    drift = Drift(*judge, since=now.made, new=len(keys) - len(known), unanswered=unanswered)
+    if not known:
+        return drift
+    oldest = min((unit for unit, _ in known), key=lambda unit: unit.made)
+    served = now.served.get(judge[0])
+    changed = [_differ(unit.first, record) for unit, record in known]
+    by_dimension = Counter(record["dimension"] for (_, record), other in zip(known, changed, strict=True) if other)
+    repeats = sum(unit.tries for unit, _ in known)
+    # A unit that differed in k of n judgments is as likely to have differed now as in any other.
+    chances = [(unit.changes + other) / (unit.tries + 1) for (unit, _), other in zip(known, changed, strict=True)]
+    p_changed = _tail(sum(changed), chances) if repeats else None
+    pairs = [(unit.first, record) for unit, record in known]
     shift, p_shift = _shift(pairs)
-    served_now = now.served.get(model)
-    moved = any(p is not None and p < level for p in (p_changed, p_shift))
-    return Drift(
-        model, spec, since, len(pairs), sum(changed), len(repeats), sum(noise), shift, p_changed, p_shift,
-        (then_served, served_now) if pairs and then_served != served_now else None, moved,
-        {name: count for name, count in by_dimension.items() if count},
+    least = [np.prod([(unit.changes + 1) / (unit.tries + 1) for unit, _ in known])] if repeats else []
+    least += [] if shift is None else [2.0 ** (1 - len(_sums(pairs)[0]))]
+    return replace(
+        drift, since=oldest.made, units=len(known), changed=sum(changed), by_dimension=dict(by_dimension),
+        repeats=repeats, noise=sum(unit.changes for unit, _ in known), shift=shift, p_changed=p_changed, p_shift=p_shift,
+        enough=any(bool(p < level) for p in least),
+        moved=any(p is not None and p < level for p in (p_changed, p_shift)),
+        served=(oldest.served, served) if oldest.served != served else None,
     )  # fmt: skip
 
 
@@ -127,41 +230,46 @@ def _differ(a: Verdict, b: Verdict) -> bool:
     return bool(a["outcome"] != b["outcome"] or a["harmful"] != b["harmful"])
 
 
-def _conversations(pairs: Any) -> tuple[int, int]:
-    """In how many conversations something differs, of how many; units of one are no independent evidence."""
-    differing: dict[tuple[int, str], bool] = {}
-    for number, a, b in pairs:
-        place = number, a["conversation"]
-        differing[place] = differing.get(place, False) or _differ(a, b)
-    return sum(differing.values()), len(differing)
+def _tail(changed: int, chances: Sequence[float]) -> float:
+    """That at least so many change, each with its own chance (Poisson's binomial distribution).
+
+    With one repeat of each unit this is McNemar's exact test, one-sided.
+    """
+    mass = np.ones(1)
+    for chance in chances:
+        if chance:
+            mass = np.convolve(mass, (1 - chance, chance))
+    return min(1.0, float(mass[changed:].sum()))
 
 
-def _tail(changed: int, of: int, noisy: int, repeats: int) -> float:
-    """Fisher's exact test, one-sided: that at least so many of all changes fall on now, were now like the repeats."""
-    total, marked = of + repeats, changed + noisy
-    whole = math.comb(total, marked)
-    return sum(math.comb(of, k) * math.comb(repeats, marked - k) for k in range(changed, min(of, marked) + 1)) / whole
+def _sums(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[np.ndarray, int]:
+    """By how much scores have risen in each conversation, and how many scores these are.
+
+    Means of votes that stopped early are no scores to compare.
+    """
+    by: dict[str, float] = defaultdict(float)
+    count = 0
+    for a, b in pairs:
+        if a["score"] is None or b["score"] is None or "curtailed" in (*a["flags"], *b["flags"]):
+            continue
+        by[a["conversation"]] += b["score"] - a["score"]
+        count += 1
+    return np.array(list(by.values())), count
 
 
 def _shift(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[float | None, float | None]:
     """The mean shift of scores and the share of random changes of sign, a conversation at a time, that reach it."""
-    by: dict[str, float] = defaultdict(float)
-    count = 0
-    for a, b in pairs:
-        if a["score"] is not None and b["score"] is not None:
-            by[a["conversation"]] += b["score"] - a["score"]
-            count += 1
+    sums, count = _sums(pairs)
     if not count:
         return None, None
-    sums = np.array(list(by.values()))
     mean = float(sums.sum() / count)
-    moving = sums[sums != 0]
+    moving = sums[np.abs(sums) > 1e-9]
     if not len(moving):
         return mean, 1.0
     if len(moving) <= 13:  # all changes of sign
-        signs = 1 - 2 * ((np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1)
-        reached = int((np.abs(signs @ moving) >= abs(moving.sum()) - 1e-9).sum())
-        return mean, reached / len(signs)
-    signs = np.random.default_rng(0).choice([-1, 1], (_DRAWS, len(moving)))
-    reached = int((np.abs(signs @ moving) >= abs(moving.sum()) - 1e-9).sum())
-    return mean, (reached + 1) / (_DRAWS + 1)
+        bits = (np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1
+    else:
+        bits = np.random.default_rng(0).integers(0, 2, (_DRAWS, len(moving)), dtype=np.int8)
+    reached = int((np.abs((1.0 - 2 * bits) @ moving) >= abs(moving.sum()) - 1e-9).sum())
+    # Of drawn ones, the change of no sign is one more.
+    return mean, reached / len(bits) if len(moving) <= 13 else (reached + 1) / (_DRAWS + 1)

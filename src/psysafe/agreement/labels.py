@@ -171,7 +171,7 @@ def _table(path: Path, data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for row in reader:
             if extra := row.pop("", None):
                 raise InputError(
-                    str(path), reader.line_num, None, f"{len(extra)} more fields than the first line names"
+                    str(path), reader.line_num, None, f"{len(extra)} fields more than the first line names"
                 )
             yield reader.line_num, {name: value for name, value in row.items() if value not in (None, "")}
     except csv.Error as error:
