@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from psysafe.agreement.moving import differ, shift_of, sums, tail
 from psysafe.runs.anchors import Pass, Verdict
 
 SIGNIFICANCE = 0.01
 """Chance of a warning about a judge that has not moved, over all tests of a pass (Bonferroni)."""
-_DRAWS = 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,14 @@ class Drift:
     Attributes:
         since: when the oldest of these first judgments was made, ISO 8601.
         units: judged before and now. changed: whose verdict or outcome differs now. by_dimension: these, where any.
-        noise: the same among ``repeats``, the judgments in between by a judge that had not moved: what changes by itself.
+        noise: the same among ``repeats``, the judgments in between by a judge that had not moved: what changes by
+            itself.
         shift: mean of the score less that of the first judgments; None without scores.
-        p_changed: that so many units change by noise alone; None where nothing was repeated. p_shift: that scores move so
-            far in one direction by chance.
+        p_changed: that so many units change by noise alone; None where nothing was repeated. p_shift: that scores move
+            so far in one direction by chance.
         enough: whether any change at all could have led to a warning.
         moved: whether to warn.
-        served: what the endpoint said it served, then and now, where that differs.
+        served: what the endpoint said it served, then and now, where something is new.
         new: units judged for the first time. twice: of these, judged once more at once. unsteady: of those, changed.
         unanswered: units whose calls failed in passing; they are left out.
     """
@@ -74,7 +75,7 @@ class Drift:
             return "WARNING, the judge has moved (what to do: docs/drift.md)"
         if not self.units:
             return "anchors"
-        return "anchors: no drift seen" if self.enough else "anchors: too few judged twice or more to see a drift"
+        return "anchors: no drift seen" if self.enough else "anchors: too few for a test"
 
     def _compared(self) -> str:
         if not self.units:
@@ -141,7 +142,9 @@ def history(passes: Iterable[Pass]) -> list[tuple[Pass, list[Drift]]]:
                 groups.setdefault(judge, [])
             tested = sum(any(key in memory for key in keys) for keys in groups.values())
             level = SIGNIFICANCE / (2 * max(1, tested))
-            held = {judge: _held(judge, keys, memory, one, level, lost[judge]) for judge, keys in sorted(groups.items())}
+            held = {
+                judge: _held(judge, keys, memory, one, level, lost[judge]) for judge, keys in sorted(groups.items())
+            }
             found.append((one, held))
         else:
             held = {}
@@ -188,12 +191,12 @@ def _remember(memory: dict[str, _Unit], key: str, one: Pass, moved: bool) -> Non
         memory[key] = _Unit(record, one.made, one.served.get(record["model"]))
     elif not moved:
         unit.tries += 1
-        unit.changes += _differ(unit.first, record)
+        unit.changes += differ(unit.first, record)
 
 
 def _with_noise(drift: Drift, keys: Sequence[str], memory: Mapping[str, _Unit], again: Pass) -> Drift:
     known = [key for key in keys if key in memory]
-    unsteady = sum(_differ(memory[key].first, again.verdicts[key]) for key in known)
+    unsteady = sum(differ(memory[key].first, again.verdicts[key]) for key in known)
     return replace(drift, twice=len(known), unsteady=unsteady)
 
 
@@ -207,69 +210,29 @@ def _held(
         return drift
     oldest = min((unit for unit, _ in known), key=lambda unit: unit.made)
     served = now.served.get(judge[0])
-    changed = [_differ(unit.first, record) for unit, record in known]
+    changed = [differ(unit.first, record) for unit, record in known]
     by_dimension = Counter(record["dimension"] for (_, record), other in zip(known, changed, strict=True) if other)
     repeats = sum(unit.tries for unit, _ in known)
     # A unit that differed in k of n judgments is as likely to have differed now as in any other.
     chances = [(unit.changes + other) / (unit.tries + 1) for (unit, _), other in zip(known, changed, strict=True)]
-    p_changed = _tail(sum(changed), chances) if repeats else None
+    p_changed = tail(sum(changed), chances) if repeats else None
     pairs = [(unit.first, record) for unit, record in known]
-    shift, p_shift = _shift(pairs)
-    least = [np.prod([(unit.changes + 1) / (unit.tries + 1) for unit, _ in known])] if repeats else []
-    least += [] if shift is None else [2.0 ** (1 - len(_sums(pairs)[0]))]
+    shift, p_shift = shift_of(pairs)
+    least = [2.0 ** (1 - len(sums(pairs)[0]))] if p_shift is not None else []
+    if repeats:
+        least.append(float(np.prod([(unit.changes + 1) / (unit.tries + 1) for unit, _ in known])))
     return replace(
-        drift, since=oldest.made, units=len(known), changed=sum(changed), by_dimension=dict(by_dimension),
-        repeats=repeats, noise=sum(unit.changes for unit, _ in known), shift=shift, p_changed=p_changed, p_shift=p_shift,
-        enough=any(bool(p < level) for p in least),
+        drift,
+        since=oldest.made,
+        units=len(known),
+        changed=sum(changed),
+        by_dimension=dict(by_dimension),
+        repeats=repeats,
+        noise=sum(unit.changes for unit, _ in known),
+        shift=shift,
+        p_changed=p_changed,
+        p_shift=p_shift,
+        enough=any(p < level for p in least),
         moved=any(p is not None and p < level for p in (p_changed, p_shift)),
-        served=(oldest.served, served) if oldest.served != served else None,
-    )  # fmt: skip
-
-
-def _differ(a: Verdict, b: Verdict) -> bool:
-    return bool(a["outcome"] != b["outcome"] or a["harmful"] != b["harmful"])
-
-
-def _tail(changed: int, chances: Sequence[float]) -> float:
-    """That at least so many change, each with its own chance (Poisson's binomial distribution).
-
-    With one repeat of each unit this is McNemar's exact test, one-sided.
-    """
-    mass = np.ones(1)
-    for chance in chances:
-        if chance:
-            mass = np.convolve(mass, (1 - chance, chance))
-    return min(1.0, float(mass[changed:].sum()))
-
-
-def _sums(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[np.ndarray, int]:
-    """By how much scores have risen in each conversation, and how many scores these are.
-
-    Means of votes that stopped early are no scores to compare.
-    """
-    by: dict[str, float] = defaultdict(float)
-    count = 0
-    for a, b in pairs:
-        if a["score"] is None or b["score"] is None or "curtailed" in (*a["flags"], *b["flags"]):
-            continue
-        by[a["conversation"]] += b["score"] - a["score"]
-        count += 1
-    return np.array(list(by.values())), count
-
-
-def _shift(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[float | None, float | None]:
-    """The mean shift of scores and the share of random changes of sign, a conversation at a time, that reach it."""
-    sums, count = _sums(pairs)
-    if not count:
-        return None, None
-    mean = float(sums.sum() / count)
-    moving = sums[np.abs(sums) > 1e-9]
-    if not len(moving):
-        return mean, 1.0
-    if len(moving) <= 13:  # all changes of sign
-        bits = (np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1
-    else:
-        bits = np.random.default_rng(0).integers(0, 2, (_DRAWS, len(moving)), dtype=np.int8)
-    reached = int((np.abs((1.0 - 2 * bits) @ moving) >= abs(moving.sum()) - 1e-9).sum())
-    # Of drawn ones, the change of no sign is one more.
-    return mean, reached / len(bits) if len(moving) <= 13 else (reached + 1) / (_DRAWS + 1)
+        served=(oldest.served, served) if any(one not in (oldest.served or ()) for one in served or ()) else None,
+    )

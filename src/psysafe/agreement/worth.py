@@ -102,7 +102,7 @@ def worth(model: str, joined: Sequence[Joined], scales: Mapping[str, LabelScale]
         own = estimate(balanced_accuracy, cluster, truth, verdict, bounds=RATE)
         difference = None
         if best is not None and name != best:
-            difference = estimate(_difference, cluster, truth, verdict, verdicts[best], bounds=(-1.0, 1.0))
+            difference = _paired(truth, cluster, verdict, verdicts[best])
         rows = by_mechanism[name]
         candidates.append(
             Candidate(name, _mean(rows, shared, "calls"), _mean(rows, shared, "seconds"), own, difference)
@@ -110,6 +110,19 @@ def worth(model: str, joined: Sequence[Joined], scales: Mapping[str, LabelScale]
     candidates.sort(key=lambda one: (one.calls, one.seconds, one.mechanism))
     chosen = next((one.mechanism for one in candidates if one.non_inferior), None) if best is not None else None
     return Worth(model, len(shared), candidates, chosen)
+
+
+def _paired(truth: np.ndarray, cluster: np.ndarray, one: np.ndarray, best: np.ndarray) -> Estimate:
+    """The paired difference. Where two mechanisms never differ its precision cannot be computed, but it is known how
+    often they would differ at most, had that been missed by chance: Clopper and Pearson's bound, a cluster counting once.
+    """
+    if not np.array_equal(one, best) or not len(truth):
+        return estimate(_difference, cluster, truth, one, best, bounds=(-1.0, 1.0))
+    clusters = [len(set(cluster[truth == label].tolist())) for label in (0, 1)]
+    if not all(clusters):
+        return estimate(_difference, cluster, truth, one, best, bounds=(-1.0, 1.0))
+    reach = sum(1 - 0.025 ** (1 / count) for count in clusters) / 2
+    return Estimate(0.0, Interval(-reach, reach, "none differ", min(clusters)), len(truth))
 
 
 def _difference(truth: np.ndarray, one: np.ndarray, best: np.ndarray) -> Figure:
