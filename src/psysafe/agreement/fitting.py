@@ -105,7 +105,11 @@ def _fit(joined: Joined, scale: LabelScale, manifest: Mapping[str, Any], dimensi
         none = Undefined(found.why)
         return Fitted(model, mechanism, name, len(rows), None, found.why, before, none, none, none)
     after = found.cross_validated
-    if not isinstance(after, Undefined) and not isinstance(before, Undefined) and after <= before:
+    if isinstance(after, Undefined):
+        none = Undefined("no cut")
+        why = f"how it does on rows left out of the fit cannot be told: {after.why}"
+        return Fitted(model, mechanism, name, len(rows), None, why, before, after, none, none)
+    if not isinstance(before, Undefined) and after <= before:
         none = Undefined("no cut")
         why = f"on rows left out of the fit it does no better than the default ({after:.2f}, default {before:.2f})"
         return Fitted(model, mechanism, name, len(rows), None, why, before, after, none, none)
@@ -116,7 +120,7 @@ def _fit(joined: Joined, scale: LabelScale, manifest: Mapping[str, Any], dimensi
         slope=None if isinstance(curve, Undefined) else curve.slope,
         offset=None if isinstance(curve, Undefined) else curve.intercept,
         positives=found.positives, negatives=found.negatives,
-        balanced_accuracy=None if isinstance(after, Undefined) else after,
+        balanced_accuracy=after,
         default_balanced_accuracy=None if isinstance(before, Undefined) else before,
     )  # fmt: skip
     if isinstance(curve, Undefined):

@@ -13,7 +13,7 @@ from psysafe.agreement.labels import NOT_APPLICABLE, RANDOM
 from psysafe.agreement.scales import LabelScale
 from psysafe.stats.classification import confusion
 from psysafe.stats.rates import Rate, prediction_powered, weighted_rate
-from psysafe.stats.rogan_gladen import rogan_gladen
+from psysafe.stats.rogan_gladen import label_worth, rogan_gladen
 from psysafe.stats.undefined import Undefined
 
 NOT_RANDOM = Undefined("the labels are not a random sample (their queue is not random, or no sampling_probability)")
@@ -68,10 +68,11 @@ def transported(joined: Joined, scale: LabelScale, elsewhere: Sequence[Row]) -> 
     if not scored:
         return _told(Undefined("the other run holds no verdict of this judge, mechanism and dimension"))
     both = [row for row in joined.labelled if row.both]
-    counts = confusion(_human(both, scale), _judge(both))
+    human, judge, clusters = _human(both, scale), _judge(both), _clusters(both)
+    counts = confusion(human, judge)
     rate = rogan_gladen(
         _judge(scored), tp=int(counts.tp), fn=int(counts.fn), tn=int(counts.tn), fp=int(counts.fp),
-        transported=True, clusters=_clusters(scored),
+        transported=True, clusters=_clusters(scored), worth=label_worth(human, judge, clusters),
     )  # fmt: skip
     return _told(rate, "ASSUMED: sensitivity and specificity there are as measured on these labels")
 
@@ -80,7 +81,13 @@ def _told(rate: Rate | Undefined, note: str = "") -> dict[str, Any]:
     told: dict[str, Any] = {"estimate": None, "interval": None}
     if isinstance(rate, Undefined):
         return {**told, "undefined": rate.why, "note": note}
-    said = [note, "clipped" if "clipped" in rate.flags else ""]
+    said = [
+        note,
+        "clipped" if "clipped" in rate.flags else "",
+        "all labels are equal, so the interval rests on an assumed likeness within clusters"
+        if "no_variation" in rate.flags
+        else "",
+    ]
     return {
         **told, "estimate": rate.estimate, "interval": [rate.low, rate.high], "method": rate.method,
         "labelled": rate.n_labelled, "unlabelled": rate.n_unlabelled, "clusters": rate.clusters,

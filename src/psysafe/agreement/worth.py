@@ -113,8 +113,8 @@ def worth(model: str, joined: Sequence[Joined], scales: Mapping[str, LabelScale]
 
 
 def _paired(truth: np.ndarray, cluster: np.ndarray, one: np.ndarray, best: np.ndarray) -> Estimate:
-    """The paired difference. Where two mechanisms never differ its precision cannot be computed, but it is known how
-    often they would differ at most, had that been missed by chance: Clopper and Pearson's bound, a cluster counting once.
+    """The paired difference. Where two mechanisms never differ, how often they would at most, had that been missed by
+    chance: Clopper and Pearson's bound, a cluster counting once.
     """
     if not np.array_equal(one, best) or not len(truth):
         return estimate(_difference, cluster, truth, one, best, bounds=(-1.0, 1.0))

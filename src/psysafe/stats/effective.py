@@ -39,7 +39,8 @@ def degrees_of_freedom(clusters: Array, weights: Array) -> float:
     """What a rate's standard error over clusters is worth: their effective number less 2, at least 1.
 
     Less 2, where less 1 is common: with rare harm and few clusters, a rate that is too low comes with a standard error
-    that is too small (measured, docs/coverage.md). From 30 clusters on it makes no difference.
+    that is too small (measured, docs/coverage.md). At 30 clusters that
+    is about 1% of the width.
     """
     return max(1.0, effective_clusters(clusters, weights) - 2)
 
