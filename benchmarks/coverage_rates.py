@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.clustered_data import Data, draw
 from psysafe.stats.classification import confusion
 from psysafe.stats.rates import Rate, prediction_powered, weighted_rate
-from psysafe.stats.rogan_gladen import label_worth, rogan_gladen
+from psysafe.stats.rogan_gladen import label_worth, rogan_gladen, rogan_gladen_within
 from psysafe.stats.undefined import Undefined
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +49,9 @@ def estimates(random: np.random.Generator, labels: int, clusters: int, share: fl
         "prediction-powered, unequal chances": _powered(run, unequal, 1 / chance),
         "labels alone": weighted_rate(run.truth[equal], np.full(labels, labels / UNITS), run.clusters[equal]),
         "labels alone, unequal chances": weighted_rate(run.truth[unequal], chance[unequal], run.clusters[unequal]),
-        "Rogan-Gladen, labels of the run itself": _rogan_gladen(run, run, equal),
+        "Rogan-Gladen, labels of the run itself": rogan_gladen_within(
+            run.first, np.where(equal, run.truth, np.nan), run.clusters
+        ),
         "Rogan-Gladen, labels of another run": _rogan_gladen(run, other, equal),
     }
 
@@ -62,12 +64,11 @@ def _powered(run: Data, labelled: Array, weights: Array | None) -> Rate | Undefi
 
 
 def _rogan_gladen(run: Data, known: Data, labelled: Array) -> Rate | Undefined:
-    truth, judge, same = known.truth[labelled], known.first[labelled], known is run
+    truth, judge = known.truth[labelled], known.first[labelled]
     counts = confusion(truth, judge)
     return rogan_gladen(
         run.first, tp=int(counts.tp), fn=int(counts.fn), tn=int(counts.tn), fp=int(counts.fp),
-        transported=not same, clusters=run.clusters,
-        worth=None if same else label_worth(truth, judge, known.clusters[labelled]),
+        transported=True, clusters=run.clusters, worth=label_worth(truth, judge, known.clusters[labelled]),
     )  # fmt: skip
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.clustered_data import draw
+from psysafe.stats.classification import confusion
 from psysafe.stats.rates import Rate, effective_number
-from psysafe.stats.rogan_gladen import label_worth, rogan_gladen
+from psysafe.stats.rogan_gladen import label_worth, rogan_gladen, rogan_gladen_within
 from psysafe.stats.undefined import Undefined
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -202,3 +204,36 @@ def test_intervals_hold_the_true_share_about_as_often_as_they_say() -> None:
             held[name] += found.low <= 0.2 <= found.high
     assert 0.92 * 300 <= held["worth"] <= 0.99 * 300
     assert held["counts"] < held["worth"]
+
+
+def test_labels_of_the_judged_units_themselves_say_more_than_a_count_of_errors() -> None:
+    """The same estimate; narrower, since the judge's errors on labelled units cancel in part."""
+    run = draw(np.random.default_rng(8), 2000, 60, 0.2)
+    human = np.where(np.random.default_rng(9).random(2000) < 0.15, run.truth, np.nan)
+    known = ~np.isnan(human)
+    counts = confusion(run.truth[known], run.first[known])
+    whole = rogan_gladen(
+        run.first, tp=int(counts.tp), fn=int(counts.fn), tn=int(counts.tn), fp=int(counts.fp), transported=False,
+        clusters=run.clusters,
+    )  # fmt: skip
+    within = rogan_gladen_within(run.first, human, run.clusters)
+    assert isinstance(whole, Rate)
+    assert isinstance(within, Rate)
+    assert within.estimate == whole.estimate
+    assert within.high - within.low < whole.high - whole.low
+    assert within.low < 0.2 < within.high
+    assert (within.n_labelled, within.n_unlabelled) == (int(known.sum()), 2000 - int(known.sum()))
+
+
+def test_where_all_are_labelled_the_corrected_share_is_the_labels_own() -> None:
+    run = draw(np.random.default_rng(8), 400, 40, 0.3)
+    found = rogan_gladen_within(run.first, run.truth.astype(float), run.clusters)
+    assert isinstance(found, Rate)
+    assert found.estimate == pytest.approx(run.truth.mean())
+
+
+def test_labels_of_one_class_correct_nothing_within_a_run() -> None:
+    run = draw(np.random.default_rng(8), 400, 40, 0.3)
+    human = np.where(run.truth == 0, 0.0, np.nan)
+    found = rogan_gladen_within(run.first, human, run.clusters)
+    assert found == Undefined("no positive labels, so the judge's sensitivity is unknown")

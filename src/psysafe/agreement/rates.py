@@ -13,7 +13,7 @@ from psysafe.agreement.labels import NOT_APPLICABLE, RANDOM
 from psysafe.agreement.scales import LabelScale
 from psysafe.stats.classification import confusion
 from psysafe.stats.rates import Rate, prediction_powered, weighted_rate
-from psysafe.stats.rogan_gladen import label_worth, rogan_gladen
+from psysafe.stats.rogan_gladen import label_worth, rogan_gladen, rogan_gladen_within
 from psysafe.stats.undefined import Undefined
 
 NOT_RANDOM = Undefined("the labels are not a random sample (their queue is not random, or no sampling_probability)")
@@ -45,12 +45,11 @@ def corrected(joined: Joined, scale: LabelScale) -> dict[str, Any]:
         "prediction_powered": prediction_powered(human, judge, _judge(rest), clusters, _clusters(rest), weights),
     }
     if weights is None:
-        counts = confusion(human, judge)
-        found["rogan_gladen"] = rogan_gladen(
+        found["rogan_gladen"] = rogan_gladen_within(
             np.concatenate([judge, _judge(rest)]),
-            tp=int(counts.tp), fn=int(counts.fn), tn=int(counts.tn), fp=int(counts.fp),
-            transported=False, clusters=np.concatenate([clusters, _clusters(rest)]),
-        )  # fmt: skip
+            np.concatenate([human.astype(float), np.full(len(rest), np.nan)]),
+            np.concatenate([clusters, _clusters(rest)]),
+        )
     else:
         found["rogan_gladen"] = Undefined("labels were drawn with unequal probabilities: see prediction-powered")
     left = sum(not row.scored for row in joined.rows)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from psysafe.stats.classification import confusion, sensitivity, specificity
+from psysafe.stats.clustered import clustered_interval
 from psysafe.stats.effective import degrees_of_freedom
 from psysafe.stats.rates import LEAST_CLUSTERS, Rate, effective_number
-from psysafe.stats.undefined import Undefined
+from psysafe.stats.undefined import Figure, Undefined
 
 Array = np.ndarray[Any, Any]
 
@@ -34,8 +37,7 @@ def rogan_gladen(
 
     A judge errs alike on units of one cluster, so that counts from clusters are worth fewer independent units:
     ``worth`` says how many (``label_worth``); without it intervals are too narrow. Where the labelled units are among
-    the judged ones, the judge's errors are in both, the flagged share and the correction, and partly cancel: intervals
-    are then too wide even without ``worth``, and ``prediction_powered`` says more of the same labels.
+    the judged ones, take ``rogan_gladen_within``.
 
     Args:
         apparent: the judge's verdicts, shape (N,), 0 or 1; or the share that it flagged, with ``n``.
@@ -156,3 +158,49 @@ def _apparent(
     if len(names) < 2:
         return share, 1.0, count, len(names), 1.0
     return share, effective_number(verdicts, cluster), count, len(names), degrees_of_freedom(cluster, np.ones(count))
+
+
+def rogan_gladen_within(judge: Array, human: Array, clusters: Array, confidence: float = 0.95) -> Rate | Undefined:
+    """As ``rogan_gladen``, where a random part of the judged units themselves is labelled.
+
+    The judge's errors on labelled units are in the flagged share and in the correction, and partly cancel, which Lang
+    and Reiczigel's interval does not know. This one leaves out every cluster once from both.
+
+    Args:
+        judge: verdicts, shape (N,), 0 or 1. human: shape (N,), 0 or 1, nan where nobody was asked.
+        clusters: shape (N,).
+
+    Returns:
+        See ``rogan_gladen``; Undefined too where the jackknife has no interval.
+    """
+    judge, human = np.asarray(judge), np.asarray(human, float)
+    known = ~np.isnan(human)
+    counts = confusion(human[known], judge[known])
+    whole = rogan_gladen(
+        judge, tp=int(counts.tp), fn=int(counts.fn), tn=int(counts.tn), fp=int(counts.fp),
+        transported=False, clusters=clusters, confidence=confidence,
+    )  # fmt: skip
+    if isinstance(whole, Undefined):
+        return whole
+    # Not on the logit scale: the corrected share often lies near 0, or beyond.
+    interval = clustered_interval(_corrected, clusters, judge, human, confidence=confidence)
+    if isinstance(interval, Undefined):
+        return interval
+    return replace(
+        whole,
+        low=min(max(interval.low, 0.0), 1.0),
+        high=max(min(interval.high, 1.0), 0.0),
+        n_labelled=int(known.sum()),
+        n_unlabelled=int((~known).sum()),
+        method="Rogan-Gladen, jackknife over clusters",
+    )
+
+
+def _corrected(judge: Array, human: Array) -> Figure:
+    known = ~np.isnan(human)
+    se, sp = sensitivity(human[known], judge[known]), specificity(human[known], judge[known])
+    if isinstance(se, Undefined):
+        return se
+    if isinstance(sp, Undefined):
+        return sp
+    return (float(judge.mean()) + sp - 1) / (se + sp - 1) if se + sp != 1 else Undefined("no better than chance")
