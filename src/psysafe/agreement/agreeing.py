@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +41,7 @@ class Agreement:
     Attributes:
         measured: one for each model, mechanism and dimension that people labelled.
         not_labelled: by dimension that the runs judged, nothing; there are no labels of it.
-        not_judged: dimensions of the labels that no run judged, with the number of labels.
+        not_judged: dimensions of the labels on which no run judged a labelled unit, with the number of labels.
         worth: of each model with several mechanisms.
     """
 
@@ -87,11 +88,12 @@ def agree(
     """
     joined = {key: one for key, one in join(stores, labels).items() if one.labelled}
     scales = label_scales(labels, dimensions, joined, kind)
-    found = Agreement(labels, [_source(store) for store in stores], [], _not_labelled(stores, joined), {})
-    judged = {dimension for store in stores for dimension in (store.get("manifest") or {}).get("dimensions", ())}
-    for _, dimension, _ in labels.of:
-        if dimension not in judged:
-            found.not_judged[dimension] = found.not_judged.get(dimension, 0) + 1
+    labelled = {place[1] for place in labels.of}
+    judged = dict.fromkeys(name for store in stores for name in (store.get("manifest") or {}).get("dimensions", ()))
+    not_labelled = [name for name in judged if name not in labelled]
+    measured = {key[2] for key in joined}
+    not_judged = Counter(place[1] for place in labels.of if place[1] not in measured)
+    found = Agreement(labels, [_source(store) for store in stores], [], not_labelled, dict(not_judged))
     other = {} if elsewhere is None else _unlabelled(elsewhere)
     for key in sorted(joined, key=lambda key: (key[2], key[0], key[1])):
         watch(f"{key[2]}, {key[0]}, {key[1]}")
@@ -125,12 +127,6 @@ def _source(store: Store) -> Source:
         str(store.directory), store.id, store.get("created"), store.get("manifest") or {},
         store.get("models") or [], store.get("surroundings") or {},
     )  # fmt: skip
-
-
-def _not_labelled(stores: Sequence[Store], joined: Mapping[Key, Joined]) -> list[str]:
-    labelled = {key[2] for key in joined}
-    judged = dict.fromkeys(name for store in stores for name in (store.get("manifest") or {}).get("dimensions", ()))
-    return [name for name in judged if name not in labelled]
 
 
 def _unlabelled(store: Store) -> dict[Key, list[Any]]:

@@ -13,6 +13,7 @@ from psysafe.stats.undefined import Undefined
 
 LEAST = 30  # of each kind of label, below which little can be said
 _UNSCORED = 0.05
+_FAIR = 0.75  # an AUC that is not called weak, however little it rests on
 
 
 def blind_spots(found: Agreement) -> list[str]:
@@ -85,7 +86,8 @@ def at_chance(area: Estimate) -> bool:
 
 
 def _weak(area: Estimate) -> bool:
-    return not isinstance(area.value, Undefined) and area.n >= LEAST and at_chance(area)
+    """Whether a part is ranked poorly by what is known of it; a wide interval of a high value says that little is."""
+    return not isinstance(area.value, Undefined) and area.n >= LEAST and area.value < _FAIR and at_chance(area)
 
 
 def _counted(items: Iterable[tuple[str, int]]) -> str:

@@ -9,9 +9,11 @@ import psysafe
 from psysafe.agreement.agreeing import Agreement
 from psysafe.agreement.blind_spots import blind_spots, counts, measured_in_short
 from psysafe.agreement.figures import Estimate
-from psysafe.agreement.wording import NAMES, figure, rate_lines
+from psysafe.agreement.wording import NAMES, Notes, figure, probability_line, rate_lines
 from psysafe.agreement.worth import MARGIN
 from psysafe.errors import UsageError
+from psysafe.stats.clustered import LEAST
+from psysafe.stats.undefined import Undefined
 
 Kind = Literal["markdown", "html"]
 _TABLE = (
@@ -79,6 +81,11 @@ def card_data(found: Agreement) -> dict[str, Any]:
         "mechanisms": {one.mechanism: one.parameters for one in found.measured},
         "in_short": measured_in_short(found.measured),
         "measured": [_measured(one) for one in found.measured],
+        "probabilities": [
+            f"{one.dimension}, {one.mechanism}: {probability_line(one.probabilities)}"
+            for one in found.measured
+            if one.probabilities is not None
+        ],
         "columns": [NAMES[name] for name in _TABLE],
         "rows": [
             [one.dimension, one.mechanism, str(one.compared), *(figure(one.figures[name]) for name in _TABLE)]
@@ -87,6 +94,7 @@ def card_data(found: Agreement) -> dict[str, Any]:
         "part_columns": [NAMES[name] for name in _PARTS],
         "worth": [_worth(one) for one in found.worth],
         "margin": MARGIN,
+        "least_clusters": LEAST,
         "blind_spots": blind_spots(found),
     }
 
@@ -101,9 +109,7 @@ def _measured(one: Any) -> dict[str, Any]:
         "reasons": ", ".join(f"{name} {count}" for name, count in sorted(one.reasons.items())),
         "ceiling": [(NAMES[name], figure(human), figure(one.with_judge[name])) for name, human in one.humans.items()],
         "rated": one.rated,
-        "parts": [
-            (column, [_part(value, of) for value, of in parts.items()]) for column, parts in one.parts.items()
-        ],
+        "parts": [_parts(column, parts) for column, parts in one.parts.items()],
         "rates": rate_lines(one.rates),
         "calls": "-" if spent is None else f"{spent.calls:.1f}",
         "seconds": "-" if spent is None else f"{spent.seconds[0]:.2f} (95%: {spent.seconds[1]:.1f})",
@@ -111,8 +117,16 @@ def _measured(one: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _part(value: str, of: dict[str, Estimate]) -> list[str]:
-    return [value, str(of["prevalence"].n), *(figure(of[name]) for name in _PARTS)]
+def _parts(column: str, parts: dict[str, dict[str, Estimate]]) -> dict[str, Any]:
+    """Figures by source or language; those of fewer than five clusters are named, since little can be said of them."""
+    notes = Notes()
+    small = {name for name, of in parts.items() if isinstance(of["prevalence"].interval, Undefined)}
+    rows = [
+        [name, str(of["prevalence"].n), *(notes.figure(of[figure]) for figure in _PARTS)]
+        for name, of in parts.items() if name not in small
+    ]  # fmt: skip
+    told = ", ".join(f"{name} {parts[name]['prevalence'].n}" for name in sorted(small))
+    return {"column": column, "rows": rows, "notes": notes.lines(), "small": told}
 
 
 def _worth(one: Any) -> dict[str, Any]:
@@ -129,8 +143,10 @@ def _worth(one: Any) -> dict[str, Any]:
 
 
 def _served(described: dict[str, Any]) -> str | None:
-    served = described.get("served")
-    return None if not served else str(served)
+    """The names and fingerprints that the endpoint gave, in words."""
+    served = described.get("served") or []
+    names = [one if isinstance(one, str) else " ".join(str(part) for part in one if part) for one in served]
+    return ", ".join(name for name in names if name) or None
 
 
 def _drawn(found: Agreement) -> str:
