@@ -327,3 +327,21 @@ def test_the_dimension_of_a_run_must_be_known(tmp_path: Path) -> None:
         agree([store], found, {})
     store.close()
     assert D in load_dimensions()
+
+
+def test_labels_that_are_levels_count_how_far_a_verdict_is_off(tmp_path: Path) -> None:
+    people = [n % 3 for n in range(60)]
+    near = [Said(f"c{n}", min(2, level + (n % 5 == 0))) for n, level in enumerate(people)]
+    far = [Said(f"c{n}", 2 - level if n % 5 == 0 else level) for n, level in enumerate(people)]
+    labels = [{"id": f"c{n}", "ratings": [level, min(2, level + (n % 4 == 0))]} for n, level in enumerate(people)]
+    found = {}
+    for name, verdicts in (("near", near), ("far", far)):
+        (tmp_path / name).mkdir()
+        found[name] = figures(measured(tmp_path / name, verdicts, labels=labels))
+    for figure in ("weighted_kappa", "alpha_ordinal", "alpha_interval"):
+        assert found["near"]["figures"][figure]["value"] > found["far"]["figures"][figure]["value"] + 0.1
+    humans = found["near"]["ceiling"]["humans"]
+    assert set(humans) == {"raw_agreement", "krippendorff_alpha", "gwet_ac1", "alpha_ordinal", "alpha_interval"}
+    # Raters differ on every fourth unit where a level is left above, by one level.
+    assert 0.8 < humans["alpha_interval"]["value"] < 1.0
+    assert "weighted_kappa" not in figures(measured(tmp_path, *[balanced()[0]], labels=balanced()[1]))["figures"]

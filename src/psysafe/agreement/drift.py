@@ -80,12 +80,14 @@ class Drift:
     def _compared(self) -> str:
         if not self.units:
             return ""
-        noise = f"by itself {self.noise} of {self.repeats}" if self.repeats else "by itself: not known yet"
         where = ", ".join(f"{name} {count}" for name, count in sorted(self.by_dimension.items()))
+        noise = (
+            f"{self.noise} of {self.repeats} by themselves before" if self.repeats else "by themselves: not known yet"
+        )
         shift = "" if self.shift is None else f", mean score {self.shift:+.2f}"
         return (
-            f"{self.changed} of {self.units} verdicts changed since {self.since[:10]} ({noise})"
-            f"{f' in {where}' if where else ''}{shift}"
+            f"{self.changed} of {self.units} verdicts changed since {self.since[:10]}{f' ({where})' if where else ''}, "
+            f"{noise}{shift}"
         )
 
     def _first(self) -> str:

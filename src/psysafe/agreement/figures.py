@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from psysafe.stats.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha, mean_raw_agreement
+from psysafe.stats.agreement import Level, cohen_kappa, gwet_ac1, krippendorff_alpha, mean_raw_agreement
 from psysafe.stats.association import pearson, spearman
 from psysafe.stats.classification import (
     NO_ROWS,
@@ -59,6 +59,8 @@ class Sample:
     Attributes:
         truth: 0/1, whether people say harmful. value: their label on its scale. predicted: 0/1, the judge's verdict.
         score: the judge's, nan where it is no use for ranks (a vote cut short). cluster: of the row.
+        level, label: the nearest levels of people and judge on the rubric's scale; truth and predicted where labels are
+            binary.
     """
 
     truth: Array
@@ -66,13 +68,15 @@ class Sample:
     predicted: Array
     score: Array
     cluster: Array
+    level: Array
+    label: Array
 
     def __len__(self) -> int:
         return len(self.truth)
 
     def part(self, rows: Array) -> Sample:
         """Some of the rows, by a mask."""
-        return Sample(*(getattr(self, name)[rows] for name in ("truth", "value", "predicted", "score", "cluster")))
+        return Sample(*(getattr(self, one.name)[rows] for one in fields(self)))
 
 
 Shown = Callable[["Sample"], Estimate]
@@ -133,6 +137,21 @@ def _alpha(truth: Array, predicted: Array) -> Figure:
     return krippendorff_alpha(np.vstack([truth, predicted]).astype(float), level="nominal")
 
 
+def _levels(sample: Sample, function: Callable[[Array, Array], Figure]) -> Estimate:
+    usable = ~np.isnan(sample.score)
+    return estimate(function, sample.cluster[usable], sample.level[usable], sample.label[usable], bounds=SIGNED)
+
+
+def _weighted_kappa(people: Array, judge: Array) -> Figure:
+    both = np.concatenate([people, judge]) if len(people) else np.zeros(1)
+    levels = tuple(range(int(both.min()), int(both.max()) + 1))
+    return cohen_kappa(people, judge, levels=levels, weights="quadratic")
+
+
+def _level_alpha(people: Array, judge: Array, kind: Level) -> Figure:
+    return krippendorff_alpha(np.vstack([people, judge]).astype(float), level=kind)
+
+
 def _ac1(truth: Array, predicted: Array) -> Figure:
     return gwet_ac1(np.vstack([truth, predicted]).astype(float), levels=(0, 1))
 
@@ -153,6 +172,12 @@ VERDICTS: dict[str, Shown] = {
     "krippendorff_alpha": _verdicts(_alpha, SIGNED),
     "gwet_ac1": _verdicts(_ac1, SIGNED),
 }
+# Of labels that are levels of the rubric, on top.
+LEVELS: dict[str, Shown] = {
+    "weighted_kappa": lambda sample: _levels(sample, _weighted_kappa),
+    "alpha_ordinal": lambda sample: _levels(sample, lambda a, b: _level_alpha(a, b, "ordinal")),
+    "alpha_interval": lambda sample: _levels(sample, lambda a, b: _level_alpha(a, b, "interval")),
+}
 # What a part of the data, such as one source, is described by.
 PART = ("prevalence", "sensitivity", "specificity", "balanced_accuracy", "roc_auc")
 
@@ -167,8 +192,8 @@ def estimate(function: Callable[..., Figure], cluster: Array, *arrays: Array, bo
 
 
 def estimates(sample: Sample, names: Sequence[str] = tuple(VERDICTS)) -> dict[str, Estimate]:
-    """The figures of ``VERDICTS``, or those named."""
-    return {name: VERDICTS[name](sample) for name in names}
+    """The figures of ``VERDICTS`` and ``LEVELS`` that are named."""
+    return {name: {**VERDICTS, **LEVELS}[name](sample) for name in names}
 
 
 def rater_figures(ratings: Array, levels: tuple[float, ...], cluster: Array) -> dict[str, Estimate]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from psysafe.agreement.figures import PART, Estimate, Sample, estimates, rater_figures
+from psysafe.agreement.figures import LEVELS, PART, VERDICTS, Array, Estimate, Sample, estimates, rater_figures
 from psysafe.agreement.joining import Joined, Row
 from psysafe.agreement.labels import NOT_APPLICABLE, Value
 from psysafe.agreement.scales import LabelScale
@@ -107,8 +107,12 @@ class Measured:
 def sample_of(rows: Sequence[Row], scale: LabelScale) -> Sample:
     """The compared rows as arrays."""
     value = np.array([row.number for row in rows], float)
+    truth = np.array([scale.is_harmful(number) for number in value], int)
+    of_levels = scale.kind == "levels"
     return Sample(
-        truth=np.array([scale.is_harmful(number) for number in value], int),
+        level=np.floor(value + 0.5).astype(int) if of_levels else truth,
+        label=np.array([row.judgment["label"] if of_levels else bool(row.judgment["harmful"]) for row in rows], int),
+        truth=truth,
         value=value,
         predicted=np.array([bool(row.judgment["harmful"]) for row in rows], int),
         score=np.array([np.nan if row.curtailed else row.judgment["score"] for row in rows], float),
@@ -138,7 +142,8 @@ def measure(joined: Joined, scale: LabelScale) -> Measured:
             if not row.scored and row not in absent and scale.is_harmful(row.number)
         ),
         len(joined.unmatched),
-        estimates(sample), parts, rated, humans, with_judge,
+        estimates(sample, (*VERDICTS, *LEVELS) if scale.kind == "levels" else tuple(VERDICTS)),
+        parts, rated, humans, with_judge,
         disagreements(compared, sample), _spending(joined.rows),
         _probabilities(compared, sample),
     )  # fmt: skip
@@ -192,17 +197,28 @@ def _ceiling(rows: Sequence[Row], scale: LabelScale) -> tuple[int, dict[str, Est
         assert row.label is not None
         for rater, value in row.label.ratings.items():
             if not isinstance(value, str):
-                ratings[place, raters.index(rater)] = float(scale.is_harmful(value))
+                ratings[place, raters.index(rater)] = value
     cluster = np.array([row.cluster for row in several])
-    judge = np.array([float(bool(row.judgment["harmful"])) for row in several])
-    # Each rating beside the judge's verdict on its unit: as many pairs as ratings.
-    unit, rater_index = np.nonzero(~np.isnan(ratings))
-    pairs = np.column_stack([ratings[unit, rater_index], judge[unit]])
-    return (
-        len(several),
-        rater_figures(ratings, (0.0, 1.0), cluster),
-        rater_figures(pairs, (0.0, 1.0), cluster[unit]),
-    )
+    judged = np.array([float(bool(row.judgment["harmful"])) for row in several])
+    harmful = np.where(np.isnan(ratings), np.nan, ratings >= scale.harmful_from).astype(float)
+    humans, with_judge = (rater_figures(*one) for one in _sides(harmful, judged, (0.0, 1.0), cluster))
+    if scale.kind == "levels":
+        # The same on the rubric's levels, where their order counts.
+        labels = np.array([float(row.judgment["label"]) for row in several])
+        for found, one in zip(
+            (humans, with_judge), _sides(np.floor(ratings + 0.5), labels, scale.levels, cluster), strict=True
+        ):
+            found |= {name: value for name, value in rater_figures(*one).items() if name.startswith("alpha_")}
+    return len(several), humans, with_judge
+
+
+def _sides(
+    ratings: Array, judge: Array, levels: tuple[float, ...], cluster: Array
+) -> tuple[tuple[Array, tuple[float, ...], Array], ...]:
+    """The ratings themselves, and each beside the judge's verdict on its unit, as many pairs as ratings."""
+    unit, rater = np.nonzero(~np.isnan(ratings))
+    pairs = np.column_stack([ratings[unit, rater], judge[unit]])
+    return (ratings, levels, cluster), (pairs, levels, cluster[unit])
 
 
 def _probabilities(rows: Sequence[Row], sample: Sample) -> dict[str, Any] | None:

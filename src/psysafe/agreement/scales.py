@@ -25,9 +25,19 @@ class LabelScale:
     kind: Kind
     scale: Scale
 
+    @property
+    def harmful_from(self) -> float:
+        """The label, or mean of ratings, from which on people say harmful."""
+        return 0.5 if self.kind == "binary" else self.scale.harmful_from - 0.5
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """What a label may be."""
+        return (0.0, 1.0) if self.kind == "binary" else tuple(float(level) for level in self.scale.levels)
+
     def is_harmful(self, value: float) -> bool:
         """Whether a label, or a mean of ratings, says harmful; a tie does."""
-        return value >= 0.5 if self.kind == "binary" else self.scale.is_harmful(value)
+        return value >= self.harmful_from
 
 
 def label_scale(labels: Iterable[Label], dimension: str, scale: Scale, kind: Kind | None = None) -> LabelScale:

@@ -58,7 +58,7 @@ def judge(
     quiet: o.Quiet = False,
 ) -> int:
     """Judge replies or whole conversations for psychosocial harm."""
-    from psysafe.cli.anchors import load_anchors
+    from psysafe.cli.anchoring import load_anchors
     from psysafe.cli.console import note
     from psysafe.cli.perform import Wishes, judged_count, list_bad, perform, show_estimate
     from psysafe.cli.runs import sweep
@@ -94,11 +94,12 @@ def judge(
     models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
     redactor = Redactor() if redact else None
     budget = load_budget(max_calls, max_cost, max_seconds, models)
-    fixed = load_anchors(anchors, chosen, mechanisms, models, seed, cache)
+    fixed = load_anchors(anchors, chosen, mechanisms, models, cache=cache, redactor=redactor)
     with Inputs(files, format=cast("Format | None", format), skip_bad=skip_bad) as inputs:
         scan = inputs.scan()
         list_bad(scan.bad, scan.bad_count)
         redacted = RedactedInputs(inputs, redactor) if redactor else None
+        selection = load_selection(labels, redacted or inputs, chosen, scope)
         plan = Plan(
             conversations=lambda: iter(redacted or inputs),
             source={
@@ -106,14 +107,14 @@ def judge(
                 "skip_bad": skip_bad,
                 **({"redacted": True, "redactor": redactor.describe()} if redactor else {}),
             },
-            count=scan.conversations,
+            count=scan.conversations if selection is None else selection.conversations,
             judged=judged_count(scope, scan.conversations, scan.assistant_messages),
             dimensions=chosen,
             mechanisms=mechanisms,
             models=models,
             scope=scope,
             seed=seed,
-            selection=load_selection(labels, redacted or inputs, chosen, scope),
+            selection=selection,
             calibration=load_cuts(calibration),
         )
         if dry_run:

@@ -24,7 +24,7 @@ from psysafe.runs import Budget, Execution, Plan, Stop, Store, Summary, execute,
 from psysafe.taxonomy import Dimension
 
 if TYPE_CHECKING:
-    from psysafe.cli.anchors import Anchors
+    from psysafe.cli.anchoring import Anchors
 
 # Tokens of one answer, for estimates: measured on verdicts with a rationale and quotes.
 _ANSWER_TOKENS = 150
@@ -79,15 +79,11 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes, anchors: Anchors | None
     store.put("skipped", wishes.skipped)
     store.put("concurrency", wishes.concurrency)
     store.put("state", None)  # not finished, however an earlier execution ended
-    if anchors is not None and store.get("anchors") is None:
-        from psysafe.cli.anchors import judge_anchors
-
-        judged = judge_anchors(anchors, wishes)
-        if judged.stopped is not None:
-            return _stopped_at_anchors(judged.stopped, wishes)
-        store.put("anchors", judged.as_dict())
     try:
-        execution = asyncio.run(run_plan(plan, store, wishes))
+        execution = _judge_anchors(anchors, store, wishes)
+        stopped_at_anchors = execution is not None
+        if execution is None:
+            execution = asyncio.run(run_plan(plan, store, wishes))
     finally:
         store.put("seconds", before + time.monotonic() - started)
     store.put("state", {"ended": execution.ended, "detail": execution.detail})
@@ -101,7 +97,7 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes, anchors: Anchors | None
             })  # fmt: skip
         elif summary.units:
             print_summary(summary, store)
-    return _code(execution, summary, wishes)
+    return _stopped_at_anchors(execution, wishes) if stopped_at_anchors else _code(execution, summary, wishes)
 
 
 def _store(plan: Plan, wishes: Wishes) -> Store:
@@ -144,12 +140,22 @@ async def run_plan(plan: Plan, store: Store, wishes: Wishes) -> Execution:
             loop.remove_signal_handler(number)
 
 
+def _judge_anchors(anchors: Anchors | None, store: Store, wishes: Wishes) -> Execution | None:
+    """How it ended, where it did before the anchors were judged."""
+    if anchors is None:
+        return None
+    from psysafe.cli.anchoring import judge_anchors_once
+
+    return judge_anchors_once(anchors, store, wishes)
+
+
 def _stopped_at_anchors(execution: Execution, wishes: Wishes) -> int:
     """The exit code where the run proper has not begun."""
     codes = {"interrupted": INTERRUPTED, "budget": BUDGET, "fatal": USAGE, "endpoint_lost": UNSCORED}
+    higher = "; it is judged at one go, so the bound has to hold all of it" if execution.ended == "budget" else ""
     error(
-        f"{execution.detail or execution.ended} while the anchors were judged; nothing else was: the same command with "
-        f"--run {wishes.directory} --resume goes on"
+        f"{execution.detail or execution.ended} while the anchors were judged, and nothing else was: the same command "
+        f"with --run {wishes.directory} --resume begins this pass over them anew{higher}"
     )
     return codes[execution.ended]
 
@@ -230,16 +236,17 @@ def show_estimate(plan: Plan, characters: int, *, as_json: bool, anchors: Anchor
 
 
 def _anchor_estimates(anchors: Anchors) -> dict[str, Any]:
-    """Of all passes over the anchors, by model."""
+    """Of a pass over the anchors and of what is asked twice, by model."""
     found: dict[str, Any] = {}
-    times = anchors.passes
+    new = anchors.first_asked()
     for model in anchors.plan.models:
         one = _estimate(anchors.plan, model, anchors.characters)
-        cost = one["cost"]
+        again = new.calls_of(model)
+        times = 1 + again / max(1, one["calls"])
         found[model.name] = {
-            "passes": times,
-            "calls": times * one["calls"],
-            "cost": None if cost is None else times * cost,
+            "calls": one["calls"] + again,
+            "of_these_repeats": again,
+            "cost": None if one["cost"] is None else times * one["cost"],
         }
     return found
 
