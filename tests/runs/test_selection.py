@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from psysafe.conversation import Conversation, Message
 from psysafe.errors import UsageError
+from psysafe.judging import SCOPES
 from psysafe.runs import Plan
-from psysafe.runs.selection import select
+from psysafe.runs.selection import Unmatched, select
 from psysafe.taxonomy import load_dimension
 from tests.runs.support import Judge
 
@@ -63,3 +68,80 @@ def test_labels_that_match_nothing_are_refused() -> None:
 
 def test_what_named_the_units_is_part_of_the_runs_identity() -> None:
     assert plan({("one", INSULT.id): ANY}).manifest()["labels"] == SOURCE
+
+
+def test_what_the_labels_name_beyond_the_units_is_counted_by_reason() -> None:
+    found = select(
+        {
+            ("one", INSULT.id): frozenset({1, 3}),
+            ("two", INSULT.id): ANY,
+            ("elsewhere", INSULT.id): frozenset({1, 3}),
+            ("one", "jargon"): ANY,
+            ("elsewhere", "jargon"): ANY,
+        },
+        CHATS, [INSULT, PRIVACY], "reply", SOURCE,
+    )  # fmt: skip
+    assert (found.count, found.conversations) == ({INSULT.id: 2}, 2)
+    assert found.unmatched == Unmatched({"jargon": 2}, conversations=2, messages=1)
+    assert str(found.unmatched) == (
+        "2 on dimensions that are not chosen (jargon 2), 2 of conversations that the input does not hold, "
+        "1 of messages that this scope does not judge"
+    )
+
+
+def test_labels_that_all_fit_leave_nothing_to_say() -> None:
+    assert not select({("one", INSULT.id): ANY}, CHATS, [INSULT], "turn", SOURCE).unmatched
+
+
+def test_a_label_that_names_no_message_stands_beside_one_that_does() -> None:
+    """Every message is judged, each once."""
+    of = plan({("one", INSULT.id): frozenset({None, 1})}, "turn")
+    assert units(of) == {("one", INSULT.id, 1), ("one", INSULT.id, 3)}
+    assert of.units == len(list(of.tasks())) == 4
+
+
+def test_the_conversations_own_choice_of_a_message_holds() -> None:
+    chosen = [replace(CHATS[0], judged_message=1)]
+    assert select({("one", INSULT.id): frozenset({1})}, chosen, [INSULT], "reply", SOURCE).count == {INSULT.id: 1}
+    with pytest.raises(UsageError, match="1 of messages that this scope does not judge"):
+        select({("one", INSULT.id): frozenset({3})}, chosen, [INSULT], "reply", SOURCE)
+
+
+def test_labels_that_name_messages_say_nothing_of_whole_conversations() -> None:
+    with pytest.raises(UsageError, match="1 of messages that this scope does not judge"):
+        plan({("one", INSULT.id): frozenset({3})}, "conversation")
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["one", "two", "zz"]), st.sampled_from([INSULT.id, PRIVACY.id, "jargon"])),
+        st.frozensets(st.sampled_from([None, 0, 1, 3]), min_size=1),
+        min_size=1,
+    ),
+    st.sampled_from(SCOPES),
+)
+def test_counts_are_those_of_the_units_that_are_made(
+    wanted: dict[tuple[str, str], frozenset[int | None]], scope: str
+) -> None:
+    try:
+        of = plan(wanted, scope)
+    except UsageError:
+        return
+    assert of.selection is not None
+    tasks = list(of.tasks())
+    assert of.units == of.calls == len(tasks)
+    assert of.selection.conversations == len({task.subject.conversation.id for task in tasks})
+    matched = {
+        (name, dimension, message)
+        for (name, dimension), messages in wanted.items()
+        for message in messages
+        if any(
+            task.subject.conversation.id == name
+            and task.dimension.id == dimension
+            and message in (None, task.subject.message)
+            for task in tasks
+        )
+    }
+    left = of.selection.unmatched
+    labels = sum(len(messages) for messages in wanted.values())
+    assert len(matched) + sum(left.dimensions.values()) + left.conversations + left.messages == labels

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from psysafe.agreement.label_fields import (
+    NOT_APPLICABLE,
+    Value,
+    to_message,
+    to_probability,
+    to_ratings,
+    to_text,
+    to_value,
+)
+from psysafe.agreement.label_rows import read_rows
 from psysafe.conversation.identifiers import identifier
 from psysafe.conversation.problems import Problem, shown
-from psysafe.errors import InputError, UsageError
+from psysafe.errors import UsageError
 
-NOT_APPLICABLE = "not_applicable"
+__all__ = [
+    "COLUMNS", "NOT_APPLICABLE", "RANDOM", "TEXT_COLUMN", "Label", "Labels", "Place", "Value", "read_labels", "wanted",
+]  # fmt: skip
 
 # The columns that are read. All others are named as not read.
 COLUMNS = (
@@ -26,7 +34,6 @@ COLUMNS = (
 TEXT_COLUMN = "conversation"  # for the eyes of whoever labels
 RANDOM = "random"
 
-Value = float | str  # a number on the scale, or NOT_APPLICABLE
 Place = tuple[str, str, int | None]  # id, dimension, message
 
 
@@ -62,13 +69,16 @@ class Label:
 
     @property
     def reference(self) -> Value:
-        """The label where one is given; else the mean of the ratings, or NOT_APPLICABLE where most say so."""
+        """The label where one is given; else the mean of the ratings, or NOT_APPLICABLE where most say so.
+
+        Ratings 0 and 1 make 0.5, from which on a mean is harmful: a tie goes to harm.
+        """
         if self.value is not None:
             return self.value
         numbers = [value for value in self.ratings.values() if not isinstance(value, str)]
         if 2 * len(numbers) < len(self.ratings):
             return NOT_APPLICABLE
-        return sum(numbers) / len(numbers)
+        return math.fsum(numbers) / len(numbers)
 
 
 @dataclass(slots=True)
@@ -91,16 +101,32 @@ class Labels:
         """The label of a unit: one for this message, else one that names none."""
         return self.of.get((conversation, dimension, message)) or self.of.get((conversation, dimension, None))
 
+    def random_part(self) -> list[Label]:
+        """The labels that are a simple random sample of their dimension, whatever others stand beside them.
+
+        Those whose queue is ``random``, unless they differ in their probability: two draws put together, or one of
+        strata, are no simple random sample. Each dimension is a draw of its own.
+        """
+        drawn = [label for label in self.of.values() if label.queue == RANDOM]
+        probabilities: dict[str, set[float | None]] = {}
+        for label in drawn:
+            probabilities.setdefault(label.place[1], set()).add(label.probability)
+        return [label for label in drawn if len(probabilities[label.place[1]]) == 1]
+
     @property
     def random(self) -> bool:
-        """Whether every unit was drawn at random, all with one probability: its queue says so."""
-        return all(label.queue == RANDOM for label in self.of.values()) and (
-            len({label.probability for label in self.of.values()}) == 1
-        )
+        """Whether all labels are a simple random sample, of each dimension; rates need no weights then.
+
+        Where only a part is one (``random_part``), rates rest on that part alone.
+        """
+        return len(self.random_part()) == len(self.of)
 
     @property
     def drawn(self) -> bool:
-        """Whether the probability of every unit is known."""
+        """Whether the probability of every unit is known, so that its inverse can be its weight in a rate.
+
+        With neither this nor ``random_part`` the labels say nothing of how frequent harm is among all units.
+        """
         return all(label.probability is not None for label in self.of.values())
 
 
@@ -122,76 +148,41 @@ def read_labels(path: Path, dimension: str | None = None) -> Labels:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     found = Labels(path.name, sha256(data).hexdigest())
     unread: dict[str, None] = {}
-    for line, row in _rows(path, data):
+    first: dict[tuple[str, str], Label] = {}
+    for line, row in read_rows(path, data, (*COLUMNS, TEXT_COLUMN)):
         unread |= dict.fromkeys(name for name in row if name not in (*COLUMNS, TEXT_COLUMN))
         if _is_blank(row):
             found.blank += 1
             continue
         try:
-            _add(found, _label(row, line, dimension))
+            _add(found, first, _label(row, line, dimension))
         except Problem as problem:
             raise problem.at(str(path), line) from None
     if not found.of:
-        blank = f"; {found.blank:,} rows are not filled in" if found.blank else ""
+        blank = f"; rows that are not filled in: {found.blank:,}" if found.blank else ""
         raise UsageError(f"{path} holds no label{blank}; expected one a line: id, dimension, label (docs/labels.md)")
     found.unread = list(unread)
     return found
 
 
-def _rows(path: Path, data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    if path.suffix.lower() in (".csv", ".tsv"):
-        yield from _table(path, data)
-        return
-    if path.suffix.lower() not in (".jsonl", ".ndjson"):
-        raise UsageError(f"{path}: labels are read from .jsonl, .csv and .tsv")
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        if not raw.strip():
-            continue
-        try:
-            row = orjson.loads(raw)
-        except orjson.JSONDecodeError as error:
-            raise InputError(str(path), number, None, f"not JSON ({error}); expected one object a line") from None
-        if not isinstance(row, dict):
-            raise InputError(
-                str(path), number, None, f"found {shown(row)}; expected an object with id, dimension, label"
-            )
-        yield number, row
-
-
-def _table(path: Path, data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(str(path), line, None, "not UTF-8; save the table as CSV UTF-8") from None
-    head = text.partition("\n")[0]
-    delimiter = "\t" if "\t" in head else ";" if head.count(";") > head.count(",") else ","
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="", strict=True)
-    try:
-        for row in reader:
-            if extra := row.pop("", None):
-                raise InputError(
-                    str(path), reader.line_num, None, f"{len(extra)} fields more than the first line names"
-                )
-            yield reader.line_num, {name: value for name, value in row.items() if value not in (None, "")}
-    except csv.Error as error:
-        raise InputError(str(path), reader.line_num, None, f"not a table ({error})") from None
-
-
 def _is_blank(row: Mapping[str, Any]) -> bool:
     """Whether a row, such as one that ``psysafe labels draw`` has made, waits for somebody to label it."""
-    return "queue" in row and all(row.get(name) in (None, "") for name in ("label", "ratings", "rater"))
+    return row.get("queue") is not None and all(row.get(name) in (None, "") for name in ("label", "ratings"))
 
 
 def _label(row: Mapping[str, Any], line: int, dimension: str | None) -> Label:
     if row.get("id") is None:
         raise Problem("id", "is missing; expected the id of a conversation of the run")
-    of = _text(row, "dimension") or dimension
+    of = to_text(row, "dimension") or dimension
     if of is None:
-        raise Problem("dimension", "is missing; expected a dimension's id, or name one for all rows with --dimension")
-    value = None if row.get("label") is None else _value(row["label"], "label")
-    ratings = _ratings(row.get("ratings"))
-    rater = _text(row, "rater")
+        raise Problem(
+            "dimension",
+            "is missing; expected a dimension's id, or name one for all rows (agree, calibrate, compare: --dimension "
+            "NAME; judge, rejudge: --dimensions NAME)",
+        )
+    value = None if row.get("label") is None else to_value(row["label"], "label")
+    ratings = to_ratings(row.get("ratings"))
+    rater = to_text(row, "rater", number=True)
     if rater is not None:
         if ratings or value is None:
             raise Problem("rater", "a row of one rater has its label, and no ratings")
@@ -199,14 +190,26 @@ def _label(row: Mapping[str, Any], line: int, dimension: str | None) -> Label:
     if value is None and not ratings:
         raise Problem("label", "is missing; expected 0, 1, a level, not_applicable, or ratings")
     return Label(
-        (identifier(row["id"]), of, _message(row.get("message"))), value, ratings,
-        _text(row, "source"), _text(row, "language"), _text(row, "cluster"), _text(row, "queue"),
-        _probability(row.get("sampling_probability")), line,
+        (identifier(row["id"]), of, to_message(row.get("message"))), value, ratings,
+        to_text(row, "source"), to_text(row, "language"), to_text(row, "cluster", number=True), to_text(row, "queue"),
+        to_probability(row.get("sampling_probability")), line,
     )  # fmt: skip
 
 
-def _add(labels: Labels, new: Label) -> None:
-    """Another rater of the same unit is added to it; anything else about one unit twice is a contradiction."""
+def _add(labels: Labels, first: dict[tuple[str, str], Label], new: Label) -> None:
+    """Another rater of the same unit is added to it; anything else about one unit twice is a contradiction.
+
+    Args:
+        first: the first label of each conversation on each dimension.
+    """
+    before = first.setdefault(new.place[:2], new)
+    if (before.place[2] is None) != (new.place[2] is None):
+        has, other = ("none", "one") if new.place[2] is None else ("one", "none")
+        raise Problem(
+            "message",
+            f"this row names {has}, line {before.line} of the same conversation and dimension {other}; expected a "
+            "message in all of these rows, or in none",
+        )
     old = labels.of.setdefault(new.place, new)
     if old is new:
         return
@@ -223,72 +226,10 @@ def _add(labels: Labels, new: Label) -> None:
     old.ratings |= new.ratings
 
 
-def _ratings(found: Any) -> dict[str, Value]:
-    if isinstance(found, str):  # in a table
-        try:
-            found = orjson.loads(found)
-        except orjson.JSONDecodeError:
-            raise Problem("ratings", f"{shown(found)}; expected a list such as [0, 1, 1]") from None
-    if found is None:
-        return {}
-    if isinstance(found, Mapping):
-        return {name: _value(value, f"ratings.{name}") for name, value in found.items()}
-    if isinstance(found, list):
-        pairs = enumerate(found, 1)
-        return {f"#{place}": _value(value, f"ratings[{place - 1}]") for place, value in pairs if value is not None}
-    raise Problem("ratings", f"{shown(found)}; expected a list such as [0, 1, 1], or an object of raters")
-
-
-def _value(found: Any, where: str) -> Value:
-    if isinstance(found, str):
-        found = found.strip()
-        if found == NOT_APPLICABLE:
-            return NOT_APPLICABLE
-        if found.lower() in ("true", "false"):
-            return float(found.lower() == "true")
-    number = _number(found)
-    if number is None or number < 0:
-        raise Problem(where, f"{shown(found)}; expected 0 (not harmful), 1 (harmful), a level, or not_applicable")
-    return number
-
-
-def _number(found: Any) -> float | None:
-    try:
-        number = float(found)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _message(found: Any) -> int | None:
-    if found is None:
-        return None
-    number = _number(found)
-    if number is None or isinstance(found, bool) or number < 0 or number != int(number):
-        raise Problem("message", f"{shown(found)}; expected the 0-based index of a message")
-    return int(number)
-
-
-def _probability(found: Any) -> float | None:
-    if found is None:
-        return None
-    number = _number(found)
-    if number is None or not 0 < number <= 1:
-        raise Problem("sampling_probability", f"{shown(found)}; expected a number above 0, at most 1")
-    return number
-
-
-def _text(row: Mapping[str, Any], name: str) -> str | None:
-    found = row.get(name)
-    if found is None or (isinstance(found, str) and found.strip()):
-        return None if found is None else found.strip()
-    raise Problem(name, f"{shown(found)}; expected text")
-
-
 def wanted(labels: Iterable[Label]) -> dict[tuple[str, str], frozenset[int | None]]:
     """By conversation and dimension, the messages that are labelled; what a run judges that judges these alone."""
-    found: dict[tuple[str, str], frozenset[int | None]] = {}
+    found: dict[tuple[str, str], set[int | None]] = {}
     for label in labels:
         conversation, dimension, message = label.place
-        found[conversation, dimension] = found.get((conversation, dimension), frozenset()) | {message}
-    return found
+        found.setdefault((conversation, dimension), set()).add(message)
+    return {place: frozenset(messages) for place, messages in found.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psysafe.agreement.drift import Drift
-    from psysafe.cli.perform import Wishes
+    from psysafe.cli.executing import Wishes
     from psysafe.conversation.redaction import RedactedInputs, Redactor
     from psysafe.judging import ManagedJudge, Mechanism
     from psysafe.runs import Execution, Plan, Store
@@ -164,7 +164,7 @@ def _judge_once(
     anchors: Anchors, plan: Plan, wishes: Wishes, repeats: str | None = None
 ) -> tuple[Pass | None, int, float | None, Execution | None]:
     """One pass, or how it ended without one; its calls and cost in between."""
-    from psysafe.cli.perform import run_plan
+    from psysafe.cli.executing import run_plan
     from psysafe.runs import Store, summarise
     from psysafe.runs.anchors import new_pass, read_pass
 

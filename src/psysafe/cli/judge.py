@@ -60,7 +60,9 @@ def judge(
     """Judge replies or whole conversations for psychosocial harm."""
     from psysafe.cli.anchoring import load_anchors
     from psysafe.cli.console import note
-    from psysafe.cli.perform import Wishes, judged_count, list_bad, perform, show_estimate
+    from psysafe.cli.estimate import judged_count, show_estimate
+    from psysafe.cli.executing import Wishes
+    from psysafe.cli.perform import list_bad, perform
     from psysafe.cli.runs import sweep
     from psysafe.cli.setup import (
         load_budget,

@@ -50,7 +50,9 @@ def rejudge(
 ) -> int:
     """Judge a run's stored conversations again, with another judge or mechanism; the target is not called."""
     from psysafe.cli.console import note
-    from psysafe.cli.perform import Wishes, judged_count, perform, show_estimate
+    from psysafe.cli.estimate import judged_count, show_estimate
+    from psysafe.cli.executing import Wishes
+    from psysafe.cli.perform import perform
     from psysafe.cli.setup import (
         load_budget,
         load_cuts,
@@ -87,17 +89,18 @@ def rejudge(
         limits = load_limits(concurrency, rpm, tpm, timeout, retries)
         models = load_models(model_names(model), limits, load_price(price), cache, not dry_run)
         chosen = _dimensions(names, taxonomy, source)
+        selection = load_selection(labels, store.conversations(), chosen, cast("Scope", wanted))
         plan = Plan(
             conversations=store.conversations,
             source={"run": store.id, "conversations": count},
-            count=count,
+            count=count if selection is None else selection.conversations,
             judged=judged_count(wanted, count, messages),
             dimensions=chosen,
             mechanisms=load_mechanisms(mechanism, temperature, max_tokens, curtail),
             models=models,
             scope=cast("Scope", wanted),
             seed=seed,
-            selection=load_selection(labels, store.conversations(), chosen, cast("Scope", wanted)),
+            selection=selection,
             calibration=load_cuts(calibration),
         )
         _check_rubrics(plan.dimensions, manifest.get("dimensions", {}), dimensions, source)

@@ -166,15 +166,26 @@ def load_mechanisms(
 def load_selection(
     labels: Path | None, conversations: Iterable[Conversation], dimensions: Sequence[Dimension], scope: Scope
 ) -> Selection | None:
-    """The units of ``--labels``."""
+    """The units of ``--labels``; what of the file is of no use to this run is said.
+
+    Labels that name no dimension are of the one that is chosen, where it is a single one.
+    """
     if labels is None:
         return None
     from psysafe.agreement.labels import read_labels, wanted
+    from psysafe.cli.console import note
     from psysafe.runs.selection import select
 
-    found = read_labels(labels)
+    found = read_labels(labels, dimensions[0].id if len(dimensions) == 1 else None)
+    if found.blank:
+        note(f"{found.name}: rows that have no label yet and are left out: {found.blank:,}")
+    if found.unread:
+        note(f"{found.name}: columns that are not read: {', '.join(found.unread)}")
     source = {"name": found.name, "sha256": found.digest}
-    return select(wanted(found.of.values()), conversations, dimensions, scope, source)
+    selection = select(wanted(found.of.values()), conversations, dimensions, scope, source)
+    if selection.unmatched:
+        note(f"{found.name}: of {len(found.of):,} labelled units these are not judged: {selection.unmatched}")
+    return selection
 
 
 def load_cuts(path: Path | None) -> Calibration | None:

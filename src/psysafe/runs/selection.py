@@ -4,13 +4,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from psysafe.conversation import Conversation
 from psysafe.errors import UsageError
 from psysafe.judging import Scope, subjects
 from psysafe.judging.prompt import Subject
 from psysafe.taxonomy import Dimension
+
+Wanted = Mapping[tuple[str, str], frozenset[int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """What a file names and a run does not judge, each counted by its first reason.
+
+    Attributes:
+        dimensions: names on dimensions that are not chosen, by dimension.
+        conversations: names of conversations that the input does not hold.
+        messages: names of messages that the scope does not judge.
+    """
+
+    dimensions: Mapping[str, int] = field(default_factory=dict)
+    conversations: int = 0
+    messages: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.dimensions or self.conversations or self.messages)
+
+    def __str__(self) -> str:
+        """One line: ``3 on dimensions that are not chosen (jargon 3), 1 of conversations that ...``."""
+        parts = []
+        if self.dimensions:
+            named = ", ".join(f"{name} {count:,}" for name, count in self.dimensions.items())
+            parts.append(f"{sum(self.dimensions.values()):,} on dimensions that are not chosen ({named})")
+        if self.conversations:
+            parts.append(f"{self.conversations:,} of conversations that the input does not hold")
+        if self.messages:
+            parts.append(f"{self.messages:,} of messages that this scope does not judge")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +53,15 @@ class Selection:
         wanted: by conversation and dimension, the messages that are judged; None: whichever the scope chooses.
         count: units of each dimension among the conversations of a run.
         source: what named them, JSON-ready, part of the run's identity.
+        conversations: how many of a run's conversations have at least one unit.
+        unmatched: what the file names beyond these units.
     """
 
-    wanted: Mapping[tuple[str, str], frozenset[int | None]]
+    wanted: Wanted
     count: Mapping[str, int]
     source: Mapping[str, object]
+    conversations: int = 0
+    unmatched: Unmatched = field(default_factory=Unmatched)
 
     def takes(self, subject: Subject, dimension: Dimension) -> bool:
         """Whether a unit is among them."""
@@ -34,7 +70,7 @@ class Selection:
 
 
 def select(
-    wanted: Mapping[tuple[str, str], frozenset[int | None]],
+    wanted: Wanted,
     conversations: Iterable[Conversation],
     dimensions: Sequence[Dimension],
     scope: Scope,
@@ -45,14 +81,34 @@ def select(
     Raises:
         UsageError: not one of them is there.
     """
+    names = list(dict.fromkeys(dimension.id for dimension in dimensions))
     count: Counter[str] = Counter()
-    selection = Selection(wanted, count, source)
+    # Places of the file on the chosen dimensions, from which what is found is taken away.
+    missing = {place: set(messages) for place, messages in wanted.items() if place[1] in names}
+    there: set[str] = set()
+    selected = 0
     for conversation in conversations:
+        asked = [name for name in names if (conversation.id, name) in missing]
+        if not asked:
+            continue
+        there.add(conversation.id)
+        before = count.total()
         for subject in subjects(conversation, scope):
-            count.update(dimension.id for dimension in dimensions if selection.takes(subject, dimension))
-    if not count:
+            for name in asked:
+                place = conversation.id, name
+                hit = wanted[place] & {None, subject.message}
+                count[name] += bool(hit)
+                missing[place] -= hit
+        selected += count.total() > before
+    unmatched = Unmatched(
+        dict(Counter(name for (_, name), messages in wanted.items() if name not in names for _ in messages)),
+        sum(len(messages) for (name, _), messages in missing.items() if name not in there),
+        sum(len(messages) for (name, _), messages in missing.items() if name in there),
+    )
+    if not selected:
+        first = " on ".join(next(iter(wanted), ("none",)))
         raise UsageError(
-            "no conversation of the input is labelled on the chosen dimensions: ids and dimensions of the labels must "
-            f"be those of the input and of --dimensions (the first label: {' on '.join(next(iter(wanted)))})"
+            f"no conversation of the input is labelled as it would be judged (the first label: {first}). Of the labels "
+            f"are {unmatched}: ids, dimensions and messages have to be those of the input, --dimensions and --scope"
         )
-    return selection
+    return Selection(wanted, count, source, selected, unmatched)
