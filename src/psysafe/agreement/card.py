@@ -152,6 +152,8 @@ def _served(described: dict[str, Any]) -> str | None:
 def _drawn(found: Agreement) -> str:
     if found.labels.random:
         return "a random sample of the units judged"
+    if part := found.labels.random_part():
+        return f"a random sample in part ({len(part):,} of {len(found.labels.of):,}), on which corrected rates rest"
     if found.labels.drawn:
         return "drawn with known, unequal probabilities"
     return "no random sample; rates are not corrected"

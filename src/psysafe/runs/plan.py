@@ -75,6 +75,10 @@ class Plan:
                     f"{model.name} judges none of {', '.join(d.id for d in self.dimensions)}: it was fitted on no "
                     "labels for that; name an LLM judge, or lexicon as a floor"
                 )
+            if self.selection is not None and not self.judged_by(model):
+                raise UsageError(
+                    f"{model.name} judges none of the dimensions that are labelled here: name another judge"
+                )
 
     def covered(self, model: ManagedJudge) -> list[Dimension]:
         """The dimensions of the plan that a judge can judge."""
