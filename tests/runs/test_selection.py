@@ -149,15 +149,15 @@ def test_counts_are_those_of_the_units_that_are_made(
 
 def test_a_judge_of_other_dimensions_than_the_labelled_ones_is_refused() -> None:
     from psysafe.judging import Single
-    from psysafe.judging.baselines.lexicon import Lexicon
+    from psysafe.judging.baselines.screen import Screen
 
     over = load_dimension("over_intervention")
-    lexicon = Lexicon()
-    covered = [one for one in (INSULT, over) if lexicon.covers(one)]
+    screen = Screen()
+    covered = [one for one in (INSULT, over) if screen.covers(one)]
     assert covered == [INSULT]
-    with pytest.raises(UsageError, match="lexicon judges none of the dimensions that are labelled here"):
+    with pytest.raises(UsageError, match="screen judges none of the dimensions that are labelled here"):
         Plan(
             conversations=lambda: iter(CHATS), source={}, count=3, judged=3, dimensions=[INSULT, over],
-            mechanisms=[Single()], models=[lexicon],
+            mechanisms=[Single()], models=[screen],
             selection=select({("one", over.id): ANY}, CHATS, [INSULT, over], "reply", SOURCE),
         )  # fmt: skip
