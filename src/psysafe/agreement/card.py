@@ -113,7 +113,7 @@ def _measured(one: Any) -> dict[str, Any]:
         "rates": rate_lines(one.rates),
         "calls": "-" if spent is None else f"{spent.calls:.1f}",
         "seconds": "-" if spent is None else f"{spent.seconds[0]:.2f} (95%: {spent.seconds[1]:.1f})",
-        "cost": "unknown" if spent is None or spent.cost is None else f"${spent.cost:.6f}",
+        "cost": "unknown" if spent is None or spent.cost is None else f"${spent.cost:.6f}" if spent.cost else "0",
     }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ NAMES = {
 
 def number(value: float) -> str:
     """Two decimals without the zero before them."""
-    text = f"{value:.2f}"
+    text = f"{value:.2f}".replace("-0.00", "0.00")
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
