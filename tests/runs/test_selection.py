@@ -161,3 +161,20 @@ def test_a_judge_of_other_dimensions_than_the_labelled_ones_is_refused() -> None
             mechanisms=[Single()], models=[screen],
             selection=select({("one", over.id): ANY}, CHATS, [INSULT, over], "reply", SOURCE),
         )  # fmt: skip
+
+
+def test_a_classifier_with_a_model_behind_it_is_asked_in_words_about_every_dimension() -> None:
+    """But for single, by which it judges what it was fitted on."""
+    from psysafe.judging import Dual, Single
+    from tests.judging.fakes import FakeClassifier
+
+    crisis = load_dimension("crisis_response")
+    judge = FakeClassifier(dimensions=(INSULT.id,), chat=Judge())
+    of = Plan(
+        conversations=lambda: iter(CHATS), source={}, count=3, judged=3, dimensions=[INSULT, crisis],
+        mechanisms=[Single(), Dual()], models=[judge],
+    )  # fmt: skip
+    kinds = {(task.mechanism.name, task.dimension.id) for task in of.tasks()}
+    assert kinds == {("single", INSULT.id), ("dual", INSULT.id), ("dual", crisis.id)}
+    assert of.units == len(list(of.tasks())) == 9
+    assert of.not_covered == {f"{judge.name} with single": ["crisis_response"]}

@@ -134,9 +134,16 @@ def leaves(judge: Judge) -> Iterator[Judge]:
         yield judge
 
 
-def covers(judge: Judge, dimension: Dimension) -> bool:
-    """Whether a judge can say anything about a dimension; an ensemble, whether all of its judges can."""
-    return all(not isinstance(leaf, Classifier) or leaf.covers(dimension) for leaf in leaves(judge))
+def covers(judge: Judge, dimension: Dimension, mechanism: Mechanism | None = None) -> bool:
+    """Whether a judge can say anything about a dimension; an ensemble, whether all of its judges can.
+
+    A classifier with a model behind it can be asked in words about every dimension, by all mechanisms but single.
+    """
+    in_words = mechanism is not None and mechanism.name != "single"
+    return all(
+        not isinstance(leaf, Classifier) or (in_words and leaf.chat is not None) or leaf.covers(dimension)
+        for leaf in leaves(judge)
+    )
 
 
 def check(judge: Judge, mechanism: Mechanism, dimension: Dimension | None = None) -> None:
@@ -148,7 +155,7 @@ def check(judge: Judge, mechanism: Mechanism, dimension: Dimension | None = None
     for leaf in leaves(judge):
         if not isinstance(leaf, Classifier):
             continue
-        if dimension is not None and not leaf.covers(dimension):
+        if dimension is not None and not covers(leaf, dimension, mechanism):
             raise UsageError(f"{leaf.name} does not judge {dimension.id}: it was fitted on no labels for it")
         if mechanism == type(mechanism)() and mechanism.name == "single":
             continue

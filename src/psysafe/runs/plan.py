@@ -9,9 +9,9 @@ from typing import Any
 import psysafe
 from psysafe.conversation import Conversation
 from psysafe.errors import UsageError
-from psysafe.judging import Mechanism, Scope, subjects, unit_key
+from psysafe.judging import Classifier, Mechanism, Scope, subjects, unit_key
 from psysafe.judging.calibration import Calibration, Cut
-from psysafe.judging.judges import ManagedJudge, calls, check, covers, width
+from psysafe.judging.judges import ManagedJudge, calls, check, covers, leaves, width
 from psysafe.judging.prompt import PROMPT_VERSION, Subject
 from psysafe.runs.selection import Selection
 from psysafe.taxonomy import Dimension
@@ -43,7 +43,6 @@ class Plan:
         count: conversations. judged: messages (or whole conversations) to be judged at this scope.
         selection: the units that are judged; None for all.
         calibration: fitted cuts; the default ones where it holds none.
-        not_covered: by model, the ids of dimensions that it cannot judge; there are no units of these.
     """
 
     conversations: Callable[[], Iterator[Conversation]]
@@ -73,21 +72,40 @@ class Plan:
             if not self.covered(model):
                 raise UsageError(
                     f"{model.name} judges none of {', '.join(d.id for d in self.dimensions)}: it was fitted on no "
-                    "labels for that; name an LLM judge, or lexicon as a floor"
+                    f"labels for that; name an LLM judge, or lexicon as a floor{self._in_words(model)}"
                 )
             if self.selection is not None and not self.judged_by(model):
                 raise UsageError(
                     f"{model.name} judges none of the dimensions that are labelled here: name another judge"
                 )
 
+    def _in_words(self, model: ManagedJudge) -> str:
+        asked = [leaf.chat for leaf in leaves(model) if isinstance(leaf, Classifier)]
+        return ", or ask it in words (--mechanism dual, debate or vote)" if asked and all(asked) else ""
+
+    def kinds(self, model: ManagedJudge) -> list[tuple[Mechanism, Dimension]]:
+        """What a judge can be asked: mechanism and dimension, in the order of the units."""
+        return [(m, d) for d in self.dimensions for m in self.mechanisms if covers(model, d, m)]
+
     def covered(self, model: ManagedJudge) -> list[Dimension]:
-        """The dimensions of the plan that a judge can judge."""
-        return [dimension for dimension in self.dimensions if covers(model, dimension)]
+        """The dimensions of the plan that a judge can judge, by one mechanism at least."""
+        there = {dimension.id for _, dimension in self.kinds(model)}
+        return [dimension for dimension in self.dimensions if dimension.id in there]
 
     @property
     def not_covered(self) -> dict[str, list[str]]:
-        gaps = {model.name: [d.id for d in self.dimensions if not covers(model, d)] for model in self.models}
-        return {name: missing for name, missing in gaps.items() if missing}
+        """By judge, or judge and mechanism, the ids of dimensions of which no units are made."""
+        gaps: dict[str, list[str]] = {}
+        for model in self.models:
+            there = {(mechanism, dimension.id) for mechanism, dimension in self.kinds(model)}
+            for dimension in self.dimensions:
+                missing = [mechanism for mechanism in self.mechanisms if (mechanism, dimension.id) not in there]
+                if len(missing) == len(self.mechanisms):
+                    gaps.setdefault(model.name, []).append(dimension.id)
+                    continue
+                for mechanism in missing:
+                    gaps.setdefault(f"{model.name} with {mechanism.spec()}", []).append(dimension.id)
+        return gaps
 
     @property
     def units(self) -> int:
@@ -106,28 +124,28 @@ class Plan:
             return {}
         found: dict[tuple[str, str, str], Cut] = {}
         for model in self.models:
-            for mechanism in self.mechanisms:
-                for dimension in self.covered(model):
-                    spec = mechanism.spec()
-                    cut = self.calibration.of(model.name, model.info.identity, spec, dimension)
-                    if cut is not None:
-                        found[model.name, spec, dimension.id] = cut
+            for mechanism, dimension in self.kinds(model):
+                spec = mechanism.spec()
+                cut = self.calibration.of(model.name, model.info.identity, spec, dimension)
+                if cut is not None:
+                    found[model.name, spec, dimension.id] = cut
         return found
+
+    def judged_on(self, dimension: Dimension) -> int:
+        """What is judged on a dimension by one judge and mechanism."""
+        return self.judged if self.selection is None else self.selection.count.get(dimension.id, 0)
 
     def judged_by(self, model: ManagedJudge) -> int:
         """What is judged by one judge, counted for each dimension."""
-        covered = self.covered(model)
-        if self.selection is None:
-            return self.judged * len(covered)
-        return sum(self.selection.count[dimension.id] for dimension in covered if dimension.id in self.selection.count)
+        return sum(self.judged_on(dimension) for dimension in self.covered(model))
 
     def units_of(self, model: ManagedJudge) -> int:
         """Units of one judge."""
-        return self.judged_by(model) * len(self.mechanisms)
+        return sum(self.judged_on(dimension) for _, dimension in self.kinds(model))
 
     def calls_of(self, model: ManagedJudge) -> int:
         """Most calls of one judge, re-asks apart."""
-        return self.judged_by(model) * sum(calls(model, m) for m in self.mechanisms)
+        return sum(self.judged_on(dimension) * calls(model, mechanism) for mechanism, dimension in self.kinds(model))
 
     def tasks(self) -> Iterator[Task]:
         """The units, in the order of the input."""
@@ -145,7 +163,7 @@ class Plan:
             for dimension in self.dimensions
             for mechanism in self.mechanisms
             for model in self.models
-            if covers(model, dimension)
+            if covers(model, dimension, mechanism)
         ]
         for position, conversation in enumerate(self.conversations()):
             content = conversation.content_hash()
