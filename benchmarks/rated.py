@@ -39,7 +39,17 @@ from benchmarks.rated_criteria import (
     verdict,
     with_own_category,
 )
-from benchmarks.rated_runs import CRISIS_RESPONSE, SCREENED, folder, in_words, judged, not_covering, screen, seconds
+from benchmarks.rated_runs import (
+    CRISIS_RESPONSE,
+    SCREENED,
+    folder,
+    in_words,
+    judged,
+    not_covering,
+    screen,
+    seconds,
+    without,
+)
 from benchmarks.table import show_cells
 from psysafe.agreement.figures import Estimate
 from psysafe.agreement.wording import Notes, number
@@ -84,27 +94,29 @@ def beside(
     found = judged(directory, dimension)
     records = [found.get(row["id"]) for row in rows]
     judge = np.array([verdict(record) for record in records])
-    print(f"\n{name}, {dimension}: {int((judge <= 2).sum())} of {len(rows)} conversations have a level")
-    for why, count in _without(records, limit).most_common():
+    print(f"\n{name}, {dimension}: {int((judge <= 2).sum())} of {len(rows)} conversations have a verdict on the scale")
+    for why, count in without(records, limit).most_common():
         print(f"  {count}: {why}")
     done = [record for record in records if record is not None]
     if not (judge <= 2).any():
         print("  nothing to hold against the raters")
         return
-    print("  levels given: " + ", ".join(f"{value:g}: {int((judge == value).sum())}" for value in THREE))
     flags = Counter(flag for record in done for flag in record["flags"])
     print("  flags: " + (", ".join(f"{flag} {count}" for flag, count in sorted(flags.items())) or "none"))
     print(f"  {seconds(done)}")
     if name == "screen":  # its score says how sure it is, not how bad it is: flagged or not is all
+        print(f"  flagged: {int((judge >= 1).sum())}")
         compared = [one for criterion in criteria for one in compare_flags(rows, criterion, binary(judge, 1))]
     else:
+        print("  levels given: " + ", ".join(f"{value:g}: {int((judge == value).sum())}" for value in THREE))
         compared = [one for criterion in criteria for one in compare(rows, criterion, judge)]
     _show(f"{name}, {dimension}, beside the raters, on the same conversations", compared)
     if name != "screen":
         _show_raters(by_rater(rows, criteria[0], judge), criteria[0])
     print("\nin plain words")
     for one in compared:
-        print(f"  {one.in_words()}")
+        if one.criterion == criteria[0] or one.cut == CUTS[-1][0]:
+            print(f"  {one.in_words()}")
 
 
 def _show_raters(raters: Sequence[tuple[str, int, Figure, Figure]], criterion: str) -> None:
@@ -139,19 +151,6 @@ def _figures(found: Mapping[str, Estimate], notes: Notes, names: Sequence[str] =
 def _tell(notes: Notes) -> None:
     for line in notes.lines():
         print(f"  {line}")
-
-
-def _without(records: Sequence[Mapping[str, Any] | None], limit: int | None) -> Counter[str]:
-    """Why conversations have no level, and how many each."""
-    return Counter(
-        "not judged yet" + (f" (--limit {limit})" if limit is not None else "")
-        if record is None
-        else "not applicable, says the judge"
-        if record["outcome"] == "not_applicable"
-        else f"{record['outcome']}, {record['reason']}: {record['detail'] or 'no detail'}"
-        for record in records
-        if record is None or record["outcome"] != "scored"
-    )
 
 
 def main(given: Sequence[str] | None = None) -> None:

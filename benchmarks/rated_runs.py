@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing, redirect_stdout
 from itertools import islice
 from pathlib import Path
@@ -113,6 +114,25 @@ def judged(directory: Path, dimension: str) -> dict[str, dict[str, Any]]:
         return {}
     with closing(Store.open(directory)) as store:
         return {record["conversation"]: record for record, _ in store.judgments() if record["dimension"] == dimension}
+
+
+def without(records: Sequence[Mapping[str, Any] | None], limit: int | None) -> Counter[str]:
+    """Why conversations have no level, and how many each."""
+    unjudged = "not judged yet" + ("" if limit is None else f" (--limit {limit})")
+    return Counter(
+        unjudged if record is None else _why(record)
+        for record in records
+        if record is None or record["outcome"] != "scored"
+    )
+
+
+def _why(record: Mapping[str, Any]) -> str:
+    if record["outcome"] == "not_applicable":
+        return "not applicable, says the judge"
+    told = f"{record['outcome']}, {record['reason']}"
+    if record["reason"] not in ("bad_request", "endpoint_error", "timeout"):
+        return told  # what else is told of it may quote the judge
+    return ": ".join([told, *sorted({vote["detail"] or "" for vote in record["votes"]} - {""})])
 
 
 def seconds(records: Sequence[dict[str, Any]]) -> str:

@@ -33,7 +33,7 @@ def judgment(number: int, dimension: str, harmful: bool) -> Judgment:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A run of 60 conversations on one dimension, six of them harmful by the judge."""
-    with closing(Store.create(tmp_path / "run")) as made:
+    with closing(Store.create(tmp_path / "run", values={"state": {"ended": "complete"}})) as made:
         made.lock()
         made.write([
             Entry(

@@ -16,6 +16,7 @@ from benchmarks.rated_criteria import (
     beside_judge,
     binary,
     level,
+    paired,
     prevalence,
     ratings,
     with_own_category,
@@ -78,6 +79,9 @@ def test_the_rated_conversations_are_read_whole() -> None:
     assert len(rows) == 45
     for criterion in CRITERIA:
         assert (~np.isnan(with_own_category(rows, criterion))).sum() == 135
+    # Where two of three call all of it not relevant, the third's rating is in no pair once that is left out.
+    assert paired(ratings(rows, "composite")) == 38
+    assert paired(with_own_category(rows, "composite")) == 45
     # Nine of ten ratings are equal, and alpha is near zero all the same: why raw agreement stands beside it.
     found = agreement(ratings(rows, "supportive"), (0.0, 1.0, 2.0), np.arange(45), ordered=True)
     raw, alpha = found["raw agreement"].value, found["alpha, ordinal"].value

@@ -14,7 +14,7 @@ from psysafe.conversation import Conversation, Message, parse_record
 from psysafe.judging import Judgment
 from psysafe.judging.judgment import Evidence
 from psysafe.runs import Store
-from psysafe.runs.export import _cell
+from psysafe.runs.export import cell
 from tests.runs.support import Judge, carry_out, chat, chats, entry, export, plan, verdict
 
 
@@ -127,7 +127,7 @@ def test_what_would_break_a_table_does_not(store: Store, text: str, shown: str) 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_from_a_table_and_begins_no_formula(text: str) -> None:
     out = io.StringIO(newline="")
-    csv.writer(out).writerow([_cell(text), "next"])
+    csv.writer(out).writerow([cell(text), "next"])
     (row,) = csv.reader(io.StringIO(out.getvalue(), newline=""))
     assert row[1] == "next"
     assert row[0].removeprefix("'") in (text.replace("\x00", "\\0"), text.replace("\x00", "\\0").removeprefix("'"))

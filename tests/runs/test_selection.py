@@ -165,11 +165,12 @@ def test_a_judge_of_other_dimensions_than_the_labelled_ones_is_refused() -> None
 
 def test_a_classifier_with_a_model_behind_it_is_asked_in_words_about_every_dimension() -> None:
     """But for single, by which it judges what it was fitted on."""
-    from psysafe.judging import Dual, Single
+    from psysafe.judging import Classification, Dual, Single
     from tests.judging.fakes import FakeClassifier
 
     crisis = load_dimension("crisis_response")
-    judge = FakeClassifier(dimensions=(INSULT.id,), chat=Judge())
+    judge = FakeClassifier(Classification(0.5))
+    judge.chat = Judge()
     of = Plan(
         conversations=lambda: iter(CHATS), source={}, count=3, judged=3, dimensions=[INSULT, crisis],
         mechanisms=[Single(), Dual()], models=[judge],

@@ -168,7 +168,8 @@ def _compared(
     one, two = (_verdicts([pair[side] for pair in both]) for side in (0, 1))
     ranked = [(a, b) for a, b in both if not (a.curtailed or b.curtailed)]
     s1, s2 = (np.array([pair[side].judgment["score"] for pair in ranked], float) for side in (0, 1))
-    told = [(a, b) for a, b in both if scale is not None and a.both and b.both]
+    # What people say of one text says nothing of another.
+    told = [(a, b) for a, b in both if scale is not None and a.both and b.both and a.text == b.text]
     accuracy = area = None
     if scale is not None:
         accuracy, area = _against_people(told, scale, draws)

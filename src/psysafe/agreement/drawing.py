@@ -13,10 +13,12 @@ from sqlalchemy import select
 from psysafe.agreement.labels import RANDOM, TEXT_COLUMN
 from psysafe.conversation import Conversation
 from psysafe.errors import UsageError
+from psysafe.runs.export import cell
 from psysafe.runs.store import Store
 from psysafe.runs.tables import judgments
 
-HEAD = ("id", "dimension", "message", "queue", "sampling_probability", "rater", "label", TEXT_COLUMN)
+HASH_DIGITS = 16
+HEAD = ("id", "dimension", "message", "queue", "sampling_probability", "rater", "label", "text_hash", TEXT_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,13 @@ def draw(
             Rare harm is then seen more often, and the probabilities make up for it.
 
     Raises:
-        UsageError: the run did not judge a dimension.
+        UsageError: the run did not judge a dimension; or it is not finished, so that a draw would speak for a part.
     """
+    if (store.get("state") or {}).get("ended") != "complete":
+        raise UsageError(
+            f"{store.directory} is not finished: what is drawn now would not speak for what is judged later; finish it "
+            "with --resume, or judge what there is as a run of its own"
+        )
     c = judgments.c
     rows = store.rows(select(c.conversation, c.dimension, c.message, c.harmful).order_by(c.position, c.message))
     flags: dict[str, dict[tuple[str, int | None], bool]] = {}
@@ -95,7 +102,8 @@ def as_csv(drawn: Sequence[Drawn], store: Store) -> bytes:
         text = _shown(texts[one.conversation], one.message)
         message = "" if one.message is None else one.message
         probability = format(one.probability, ".12g")
-        writer.writerow([one.conversation, one.dimension, message, one.queue, probability, "", "", text])
+        seen = texts[one.conversation].content_hash()[:HASH_DIGITS]
+        writer.writerow([cell(one.conversation), one.dimension, message, one.queue, probability, "", "", seen, text])
     return out.getvalue().encode("utf-8-sig")
 
 
@@ -105,5 +113,5 @@ def _shown(conversation: Conversation, message: int | None) -> str:
     for index, one in enumerate(conversation.messages[:until]):
         judged = one.role == "assistant" and message in (None, index)
         parts.append(f"{'>>> ' if judged else ''}{one.role}: {one.content}")
-    # Spreadsheets take what begins with = + - @ for a formula; this begins with a role, or with >>>.
+    # Spreadsheets would run what begins with = + - @; this begins with a role, or with >>>.
     return "\n\n".join(parts)

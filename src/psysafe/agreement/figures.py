@@ -24,6 +24,7 @@ from psysafe.stats.undefined import Figure, Undefined
 
 Array = np.ndarray[Any, Any]
 RATE, SIGNED = (0.0, 1.0), (-1.0, 1.0)
+NO_WEIGHTS = Undefined("rows were drawn with unequal probabilities, and it takes no weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Sample:
         score: the judge's, nan where it is no use for ranks (a vote cut short). cluster: of the row.
         level, label: the nearest levels of people and judge on the rubric's scale; truth and predicted where labels are
             binary.
+        weight: inverse of the probability with which the row was drawn, where rows differ in it; else 1.
     """
 
     truth: Array
@@ -70,9 +72,15 @@ class Sample:
     cluster: Array
     level: Array
     label: Array
+    weight: Array
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows stand for unequal numbers of units."""
+        return len(self.weight) > 0 and bool(self.weight.min() != self.weight.max())
 
     def part(self, rows: Array) -> Sample:
         """Some of the rows, by a mask."""
@@ -82,17 +90,17 @@ class Sample:
 Shown = Callable[["Sample"], Estimate]
 
 
-def _rate(function: Callable[[Array, Array], Figure], side: str, of: str) -> Shown:
+def _rate(function: Callable[[Array, Array, Array], Figure], side: str, of: str) -> Shown:
     """A share among the rows whose ``side`` is 0 or 1: of those whose ``of`` agrees with it."""
 
     def found(sample: Sample) -> Estimate:
         label = int(side[-1])
         rows = getattr(sample, side[:-1]) == label
-        value = function(sample.truth, sample.predicted)
+        value = function(sample.truth, sample.predicted, sample.weight)
         if isinstance(value, Undefined):
             return Estimate(value, value, int(rows.sum()))
         right = getattr(sample, of)[rows] == label
-        return Estimate(value, rate_interval(right, sample.cluster[rows]), int(rows.sum()))
+        return Estimate(value, rate_interval(right, sample.cluster[rows], sample.weight[rows]), int(rows.sum()))
 
     return found
 
@@ -102,25 +110,43 @@ def _share(of: Callable[[Sample], Array]) -> Shown:
         if not len(sample):
             return Estimate(NO_ROWS, NO_ROWS, 0)
         values = of(sample)
-        return Estimate(float(np.mean(values)), rate_interval(values, sample.cluster), len(sample))
+        value = float(np.average(values, weights=sample.weight))
+        return Estimate(value, rate_interval(values, sample.cluster, sample.weight), len(sample))
 
     return found
 
 
 def _balanced(sample: Sample) -> Estimate:
-    value = balanced_accuracy(sample.truth, sample.predicted)
+    value = balanced_accuracy(sample.truth, sample.predicted, sample.weight)
     if isinstance(value, Undefined):
         return Estimate(value, value, len(sample))
-    interval = balanced_accuracy_interval(sample.truth, sample.predicted, sample.cluster)
+    interval = balanced_accuracy_interval(sample.truth, sample.predicted, sample.cluster, sample.weight)
     return Estimate(value, interval, len(sample))
 
 
+def _f1(sample: Sample) -> Estimate:
+    return estimate(f1, sample.cluster, sample.truth, sample.predicted, sample.weight, bounds=RATE)
+
+
+def _auc(sample: Sample) -> Estimate:
+    usable = ~np.isnan(sample.score)
+    arrays = (sample.truth[usable], sample.score[usable], sample.weight[usable])
+    return estimate(roc_auc, sample.cluster[usable], *arrays, bounds=RATE)
+
+
 def _verdicts(function: Callable[[Array, Array], Figure], bounds: tuple[float, float]) -> Shown:
-    return lambda sample: estimate(function, sample.cluster, sample.truth, sample.predicted, bounds=bounds)
+    def found(sample: Sample) -> Estimate:
+        if sample.weighted:
+            return Estimate(NO_WEIGHTS, NO_WEIGHTS, len(sample))
+        return estimate(function, sample.cluster, sample.truth, sample.predicted, bounds=bounds)
+
+    return found
 
 
 def _scores(function: Callable[[Array, Array], Figure], of: str, bounds: tuple[float, float]) -> Shown:
     def found(sample: Sample) -> Estimate:
+        if sample.weighted:
+            return Estimate(NO_WEIGHTS, NO_WEIGHTS, len(sample))
         usable = ~np.isnan(sample.score)
         return estimate(
             function, sample.cluster[usable], getattr(sample, of)[usable], sample.score[usable], bounds=bounds
@@ -138,6 +164,8 @@ def _alpha(truth: Array, predicted: Array) -> Figure:
 
 
 def _levels(sample: Sample, function: Callable[[Array, Array], Figure]) -> Estimate:
+    if sample.weighted:
+        return Estimate(NO_WEIGHTS, NO_WEIGHTS, len(sample))
     usable = ~np.isnan(sample.score)
     return estimate(function, sample.cluster[usable], sample.level[usable], sample.label[usable], bounds=SIGNED)
 
@@ -163,9 +191,9 @@ VERDICTS: dict[str, Shown] = {
     "specificity": _rate(specificity, "truth0", "predicted"),
     "balanced_accuracy": _balanced,
     "precision": _rate(precision, "predicted1", "truth"),
-    "f1": _verdicts(f1, RATE),
+    "f1": _f1,
     "accuracy": _share(lambda sample: sample.truth == sample.predicted),
-    "roc_auc": _scores(roc_auc, "truth", RATE),
+    "roc_auc": _auc,
     "spearman": _scores(spearman, "value", SIGNED),
     "pearson": _scores(pearson, "value", SIGNED),
     "cohen_kappa": _verdicts(_kappa, SIGNED),

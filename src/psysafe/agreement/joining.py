@@ -65,12 +65,14 @@ class Joined:
 
     Attributes:
         parameters: of the mechanism. unmatched: labels of this dimension for which there is no judgment.
+        other_words: judgments whose conversation is not the one that people saw; their labels are left out.
     """
 
     key: Key
     rows: list[Row]
     parameters: dict[str, Any]
     unmatched: list[Place] = field(default_factory=list)
+    other_words: int = 0
 
     @property
     def labelled(self) -> list[Row]:
@@ -108,7 +110,7 @@ def join(stores: Sequence[Store], labels: Labels, *, labelled: bool = True) -> d
             record = orjson.loads(data)
             key = record["model"], spec, record["dimension"]
             joined = of_run.setdefault(key, Joined(key, [], record["mechanism"]))
-            joined.rows.append(_row(record, texts[record["conversation"]], labels, clusters))
+            joined.rows.append(_row(record, texts[record["conversation"]], labels, clusters, joined))
         for key, joined in of_run.items():
             if key in found:
                 raise UsageError(
@@ -130,12 +132,15 @@ def join(stores: Sequence[Store], labels: Labels, *, labelled: bool = True) -> d
     return found
 
 
-def _row(record: dict[str, Any], conversation: Conversation, labels: Labels, clusters: Clusters) -> Row:
+def _row(record: dict[str, Any], conversation: Conversation, labels: Labels, clusters: Clusters, joined: Joined) -> Row:
     place = record["conversation"], record["dimension"], record["message"]
-    label = labels.find(*place)
+    label, text = labels.find(*place), conversation.content_hash()
+    if label is not None and label.text_hash is not None and not text.startswith(label.text_hash):
+        label = None
+        joined.other_words += 1
     named = [f"cluster {label.cluster}"] if label is not None and label.cluster else []
     clusters.add(record["conversation"], *shared_texts(conversation, record["message"]), *named)
-    return Row(record, label, conversation.content_hash())
+    return Row(record, label, text)
 
 
 def _number(all_joined: Iterable[Joined], clusters: Clusters) -> None:

@@ -21,6 +21,7 @@ from psysafe.agreement.label_rows import read_rows
 from psysafe.conversation.identifiers import identifier
 from psysafe.conversation.problems import Problem, shown
 from psysafe.errors import UsageError
+from psysafe.runs.export import cell
 
 __all__ = [
     "COLUMNS", "NOT_APPLICABLE", "RANDOM", "TEXT_COLUMN", "Label", "Labels", "Place", "Value", "read_labels", "wanted",
@@ -29,7 +30,7 @@ __all__ = [
 # The columns that are read. All others are named as not read.
 COLUMNS = (
     "id", "dimension", "message", "label", "ratings", "rater", "source", "language", "queue",
-    "sampling_probability", "cluster",
+    "sampling_probability", "cluster", "text_hash",
 )  # fmt: skip
 TEXT_COLUMN = "conversation"  # for the eyes of whoever labels
 RANDOM = "random"
@@ -50,6 +51,7 @@ class Label:
         queue: where the unit came from to be labelled; ``random`` is a random draw.
         probability: with which it was drawn, above 0 and at most 1; None when unknown.
         line: where it stands first.
+        text_hash: beginning of the hash of the conversation that people saw; None where the file does not say.
     """
 
     place: Place
@@ -61,6 +63,7 @@ class Label:
     queue: str | None
     probability: float | None
     line: int
+    text_hash: str | None = None
 
     @property
     def values(self) -> list[Value]:
@@ -190,10 +193,16 @@ def _label(row: Mapping[str, Any], line: int, dimension: str | None) -> Label:
     if value is None and not ratings:
         raise Problem("label", "is missing; expected 0, 1, a level, not_applicable, or ratings")
     return Label(
-        (identifier(row["id"]), of, to_message(row.get("message"))), value, ratings,
+        (_identifier(row["id"]), of, to_message(row.get("message"))), value, ratings,
         to_text(row, "source"), to_text(row, "language"), to_text(row, "cluster", number=True), to_text(row, "queue"),
-        to_probability(row.get("sampling_probability")), line,
+        to_probability(row.get("sampling_probability")), line, to_text(row, "text_hash"),
     )  # fmt: skip
+
+
+def _identifier(found: Any) -> str:
+    """An id; one that ``labels draw`` quoted, since a spreadsheet would run it as a formula, as it was."""
+    name = identifier(found)
+    return name[1:] if name.startswith("'") and cell(name[1:]) == name else name
 
 
 def _add(labels: Labels, first: dict[tuple[str, str], Label], new: Label) -> None:
@@ -217,7 +226,7 @@ def _add(labels: Labels, first: dict[tuple[str, str], Label], new: Label) -> Non
         raise Problem("id", f"a second label of this unit (the first: line {old.line}); name the rater of each")
     if again := next((rater for rater in new.ratings if rater in old.ratings), None):
         raise Problem("rater", f"{shown(again)} has rated this unit before, on line {old.line}")
-    for name in ("source", "language", "cluster", "queue", "probability"):
+    for name in ("source", "language", "cluster", "queue", "probability", "text_hash"):
         if getattr(old, name) != getattr(new, name):
             raise Problem(
                 "sampling_probability" if name == "probability" else name,

@@ -47,6 +47,7 @@ class Measured:
         labelled: units that people were asked about. compared: those where both gave a number.
         outcomes, reasons: of the judge, on labelled units. flags: of the compared units, by name.
         not_applicable: labelled units that people call not applicable. unmatched: labels without a judgment.
+        other_words: labelled units whose conversation is not the one that people saw.
         both_not_applicable: units on which judge and people agree that the dimension does not apply.
         missed_unscored: units that people call harmful and the judge left without a verdict, by outcome.
         figures: judge and people. parts: by column (source, language) and its value.
@@ -70,6 +71,7 @@ class Measured:
     both_not_applicable: int
     missed_unscored: Counter[str]
     unmatched: int
+    other_words: int
     figures: dict[str, Estimate]
     parts: dict[str, dict[str, dict[str, Estimate]]]
     rated: int
@@ -94,7 +96,7 @@ class Measured:
             "flags": dict(sorted(self.flags.items())),
             "not_applicable": {"people": self.not_applicable, "both": self.both_not_applicable},
             "harmful_without_verdict": dict(self.missed_unscored),
-            "labels_without_judgment": self.unmatched,
+            "labels_without_judgment": self.unmatched, "labels_of_other_words": self.other_words,
             "figures": plain(self.figures),
             "parts": {c: {value: plain(of) for value, of in parts.items()} for c, parts in self.parts.items()},
             "ceiling": {"units": self.rated, "humans": plain(self.humans), "judge": plain(self.with_judge)},
@@ -117,7 +119,15 @@ def sample_of(rows: Sequence[Row], scale: LabelScale) -> Sample:
         predicted=np.array([bool(row.judgment["harmful"]) for row in rows], int),
         score=np.array([np.nan if row.curtailed else row.judgment["score"] for row in rows], float),
         cluster=np.array([row.cluster for row in rows], int),
+        weight=_weights(rows),
     )
+
+
+def _weights(rows: Sequence[Row]) -> Array:
+    """By how many units each row stands for, where all were drawn with known chances."""
+    chances = [None if row.label is None else row.label.probability for row in rows]
+    known = [chance for chance in chances if chance is not None]
+    return 1 / np.array(known, float) if len(known) == len(rows) else np.ones(len(rows))
 
 
 def measure(joined: Joined, scale: LabelScale) -> Measured:
@@ -141,7 +151,7 @@ def measure(joined: Joined, scale: LabelScale) -> Measured:
             row.judgment["outcome"] for row in labelled
             if not row.scored and row not in absent and scale.is_harmful(row.number)
         ),
-        len(joined.unmatched),
+        len(joined.unmatched), joined.other_words,
         estimates(sample, (*VERDICTS, *LEVELS) if scale.kind == "levels" else tuple(VERDICTS)),
         parts, rated, humans, with_judge,
         disagreements(compared, sample), _spending(joined.rows),

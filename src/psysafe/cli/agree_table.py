@@ -102,6 +102,8 @@ def _lines(one: Measured) -> list[str]:
         lines.append(f"people call {sum(one.missed_unscored.values())} of these harmful")
     if one.not_applicable:
         lines.append(f"people call {one.not_applicable} not applicable; the judge agrees on {one.both_not_applicable}")
+    if one.other_words:
+        lines.append(f"{one.other_words} labels were given to other words under the same id, and are left out")
     if one.unmatched:
         lines.append(f"{one.unmatched} labels have no judgment in these runs")
     if one.probabilities is not None:

@@ -51,7 +51,7 @@ def export_csv(store: Store, out: BinaryIO) -> int:
             "evidence": " | ".join(item["quote"] for item in record["evidence"]),
             "probability": record.get("probability"),
         }
-        writer.writerow([_cell(row[column]) for column in _COLUMNS])
+        writer.writerow([cell(row[column]) for column in _COLUMNS])
         count += 1
     text.detach()
     return count
@@ -70,7 +70,7 @@ EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {
 FILE_EXPORTS: dict[str, Callable[[Store, Path], tuple[int, list[Path]]]] = {"inspect": export_inspect}
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """A value as a spreadsheet shows it: text that would run as a formula is quoted, NUL is made visible."""
     if value is None:
         return ""

@@ -89,25 +89,27 @@ def rate_interval(
 
 
 def balanced_accuracy_interval(
-    truth: Array, predicted: Array, clusters: Array, confidence: float = 0.95
+    truth: Array, predicted: Array, clusters: Array, weights: Array | None = None, confidence: float = 0.95
 ) -> Interval | Undefined:
     """Of balanced accuracy: the intervals of sensitivity and specificity put together by their distances from the
     estimates (method of variance estimates recovery), which holds for few positives, too, and for none missed.
 
     Args:
-        truth, predicted: shape (n,), 0 or 1. clusters: shape (n,).
+        truth, predicted: shape (n,), 0 or 1. clusters: shape (n,). weights: shape (n,), positive.
 
     References:
         Zou and Donner (2008), Construction of confidence limits about effect measures, Stat. Med. 27.
     """
     truth, predicted, clusters = np.asarray(truth), np.asarray(predicted), np.asarray(clusters)
+    weights = np.ones(len(truth)) if weights is None else np.asarray(weights, float)
     sides = []
     for label, name in ((1, "positive"), (0, "negative")):
         rows = truth == label
-        found = rate_interval(predicted[rows] == label, clusters[rows], confidence=confidence)
+        right = (predicted[rows] == label).astype(float)
+        found = rate_interval(right, clusters[rows], weights[rows], confidence)
         if isinstance(found, Undefined):
             return Undefined(f"{name} labels: {found.why}")
-        sides.append((float(np.mean(predicted[rows] == label)), found))
+        sides.append((float(np.average(right, weights=weights[rows])), found))
     (se, first), (sp, second) = sides
     value = (se + sp) / 2
     low = value - math.hypot(se - first.low, sp - second.low) / 2
