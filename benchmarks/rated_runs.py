@@ -18,9 +18,8 @@ from psysafe.cli.perform import perform
 from psysafe.cli.setup import load_limits
 from psysafe.conversation import Inputs
 from psysafe.errors import UsageError
-from psysafe.judging import ManagedJudge, load_judge, parse_mechanism
+from psysafe.judging import load_judge, parse_mechanism
 from psysafe.judging.judges import covers
-from psysafe.models import load_model
 from psysafe.runs import Budget, Plan, Store
 from psysafe.taxonomy import load_dimensions
 
@@ -72,8 +71,9 @@ def screen(file: Path, out: Path) -> None:
 def in_words(file: Path, out: Path, name: str, limit: int | None = None, yes: bool = False) -> None:
     """Have a model judge crisis_response by its rubric, one call a conversation.
 
-    ``psysafe judge --model local`` takes the fitted judge, which makes no units for a dimension that it has no labels for;
-    here its language model is asked as any other.
+    As ``psysafe judge FILE --scope conversation --dimensions crisis_response --mechanism vote:samples=1,temperature=0`` does
+    (of ``local`` with ``--max-tokens 300``),
+    which can continue the run; of ``local`` such verdicts are flagged ``uncalibrated``.
 
     Args:
         limit: conversations, the first so many; the run can be continued without it. yes: send them to the model's host.
@@ -82,8 +82,6 @@ def in_words(file: Path, out: Path, name: str, limit: int | None = None, yes: bo
         SystemExit: it did not go through, with the code of ``psysafe judge``.
     """
     os.environ.setdefault("PSYSAFE_LOCAL_CONTEXT", CONTEXT)
-    limits = load_limits(1, None, None, SECONDS, 6)
-    model: ManagedJudge = load_model(name, limits) if name == "local" else load_judge(name, limits)
     mechanism = parse_mechanism(MECHANISM, **({"max_tokens": MAX_TOKENS} if name == "local" else {}))
     directory = folder(out, name)
     with Inputs([str(file)]) as inputs:
@@ -99,7 +97,7 @@ def in_words(file: Path, out: Path, name: str, limit: int | None = None, yes: bo
             judged=count,
             dimensions=[load_dimensions()[CRISIS_RESPONSE]],
             mechanisms=[mechanism],
-            models=[model],
+            models=[load_judge(name, load_limits(1, None, None, SECONDS, 6))],
             scope="conversation",
         )
         resume = (directory / "run.json").exists()

@@ -112,3 +112,14 @@ def test_markdown_tables_have_no_empty_lines_in_them(tmp_path: Path) -> None:
     card = render_card(agreement(tmp_path), "markdown")
     assert "|\n\n|" not in card
     assert "\n\n\n\n" not in card
+
+
+def test_markdown_shows_hostile_names_as_text(tmp_path: Path) -> None:
+    found = agreement(tmp_path, ("m",), source="<b>\x1b[31m](http://e)\n# head", language="x")
+    found.measured[0].parts["source"] = {"<b>\x1b[31m](http://e)\n# head": found.measured[0].figures}
+    for kind in KINDS:
+        card = render_card(found, kind)
+        assert "<b>" not in card
+        assert "\x1b" not in card
+        assert "\n# head" not in card
+        assert "](http" not in render_card(found, "markdown")

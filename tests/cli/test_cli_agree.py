@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 import psysafe.cli.setup as setup
+from psysafe.taxonomy import load_dimensions
 from tests.agreement.support import D, Said, make_run, write_labels
 from tests.cli.support import INSULT, Command
 
@@ -121,8 +122,10 @@ def test_labels_of_another_scale_have_to_be_told(home: Path, psysafe: Command) -
     text = path.read_text(encoding="utf-8")
     assert "scale: {low: 0, high: 2, harmful_from: 1}" in text
     path.write_text(text.replace("harmful_from: 1", "harmful_from: 2"), encoding="utf-8")
-    run = make_run(home / "run", [Said(f"c{n}", 2 * (n % 2)) for n in range(20)])
+    rubrics = {D: load_dimensions(home / "own")[D].hash}
+    run = make_run(home / "run", [Said(f"c{n}", 2 * (n % 2)) for n in range(20)], dimensions=rubrics)
     labels = write_labels(home / "l.jsonl", [{"id": f"c{n}", "label": n % 2} for n in range(20)])
+    assert "give its --taxonomy DIR" in psysafe("agree", run, labels, "-q").err
     refused = psysafe("agree", run, labels, "--taxonomy", "own", "-q")
     assert "say with --label-scale whether they are binary" in refused.err
     told = psysafe("agree", run, labels, "--taxonomy", "own", "--label-scale", "binary", "--json", "-q")

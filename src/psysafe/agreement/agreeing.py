@@ -98,9 +98,12 @@ def agree(
     for key in sorted(joined, key=lambda key: (key[2], key[0], key[1])):
         watch(f"{key[2]}, {key[0]}, {key[1]}")
         one = measure(joined[key], scales[key[2]])
-        one.rates = corrected(joined[key], scales[key[2]])
+        one.rates = corrected(joined[key], scales[key[2]], labels)
         if elsewhere is not None:
-            one.rates["transported"] = transported(joined[key], scales[key[2]], other.get(key, []))
+            there = other.get(key)
+            one.rates["transported"] = transported(
+                joined[key], scales[key[2]], there.rows if there else [], joined[key].differing(there) if there else ()
+            )
         found.measured.append(one)
     for model in sorted({key[0] for key in joined}):
         of_model = [one for key, one in joined.items() if key[0] == model]
@@ -117,6 +120,12 @@ def label_scales(
     for name in sorted({key[2] for key in joined}):
         if name not in dimensions:
             raise UsageError(f"{name} is no dimension that psysafe knows: give the --taxonomy DIR of the run")
+        for key, one in joined.items():
+            if key[2] == name and one.circumstances()["rubric"] not in (None, dimensions[name].hash):
+                raise UsageError(
+                    f"{name}: the run was judged with another rubric than the present one, so that what its levels "
+                    "mean is not known: give its --taxonomy DIR"
+                )
         of = [label for place, label in labels.of.items() if place[1] == name]
         scales[name] = label_scale(of, name, dimensions[name].scale, kind)
     return scales
@@ -129,7 +138,6 @@ def _source(store: Store) -> Source:
     )  # fmt: skip
 
 
-def _unlabelled(store: Store) -> dict[Key, list[Any]]:
-    """The rows of a run, none of which anybody has labelled."""
-    found = join([store], Labels("", ""), labelled=False)
-    return {key: one.rows for key, one in found.items()}
+def _unlabelled(store: Store) -> dict[Key, Joined]:
+    """A run of which nobody has labelled anything."""
+    return join([store], Labels("", ""), labelled=False)

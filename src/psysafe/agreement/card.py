@@ -54,6 +54,7 @@ def render_card(found: Agreement, kind: Kind, model: str | None = None) -> str:
     environment = Environment(
         loader=PackageLoader("psysafe.agreement"), autoescape=kind == "html", undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        finalize=_plain if kind == "html" else _markdown,
     )  # fmt: skip
     environment.filters["cell"] = _cell
     return environment.get_template(f"card.{kind}.j2").render(card_data(of))
@@ -157,6 +158,20 @@ def _drawn(found: Agreement) -> str:
     if found.labels.drawn:
         return "drawn with known, unequal probabilities"
     return "no random sample; rates are not corrected"
+
+
+def _plain(value: Any) -> Any:
+    """Text on one line and without control characters; names come from outside."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "".join(c if c.isprintable() else " " for c in value)
+
+
+def _markdown(value: Any) -> Any:
+    """As ``_plain``, and no markup."""
+    if not isinstance(value, str):
+        return value
+    return _plain(value).replace("<", "&lt;").replace("](", "]\\(").replace("`", "'")
 
 
 def _cell(text: object) -> str:

@@ -39,6 +39,7 @@ class Compared:
         flagged, score: differences of the share of harmful verdicts, and of the mean score.
         mcnemar: on verdicts; holds for independent units. kappa: of the two systems' verdicts.
         accuracy, area: differences of balanced accuracy and AUC against labels; None without labels.
+        differing: what was not the same beside judge and mechanism, such as the rubric.
         adjusted: p-values corrected for all tests of the comparison, by name of the difference.
     """
 
@@ -58,6 +59,7 @@ class Compared:
     accuracy: Difference | None
     area: Difference | None
     adjusted: dict[str, float]
+    differing: list[str]
 
     def differences(self) -> dict[str, Difference]:
         """By name."""
@@ -73,7 +75,7 @@ class Compared:
             "changed": {"to_harmful": self.changed[1], "to_not_harmful": self.changed[0]},
             "mcnemar_p": None if isinstance(self.mcnemar, Undefined) else self.mcnemar.p_value,
             "kappa": None if isinstance(self.kappa, Undefined) else self.kappa,
-            "labelled": self.labelled,
+            "labelled": self.labelled, "differing": self.differing,
             "differences": {
                 name: {**_plain(one), "p_adjusted": self.adjusted.get(name)} for name, one in self.differences().items()
             },
@@ -179,6 +181,7 @@ def _compared(
         paired_difference(_mean, clusters, one, two, bounds=SIGNED, draws=draws),
         paired_difference(_mean, np.array([a.cluster for a, _ in ranked], int), s1, s2, draws=draws),
         mcnemar(one, two), cohen_kappa(one, two, levels=(0, 1)), len(told), accuracy, area, {},
+        [name for name in baseline.differing(other) if name != "model" or baseline.key[0] == other.key[0]],
     )  # fmt: skip
 
 

@@ -95,11 +95,10 @@ def _fit(joined: Joined, scale: LabelScale, manifest: Mapping[str, Any], dimensi
     sample = sample_of(rows, scale)
     default = np.array([dimension.scale.is_harmful(score) for score in sample.score], int)
     before = balanced_accuracy(sample.truth, default)
-    if manifest["dimensions"][name] != dimension.hash:
-        raise UsageError(
-            f"{name}: the run was judged with another rubric than the present one; give its --taxonomy DIR, or "
-            "judge again"
-        )
+    if sample.weighted:
+        none = Undefined("no cut")
+        why = "the labels were drawn with unequal probabilities; it takes a random draw, or all units labelled"
+        return Fitted(model, mechanism, name, len(rows), None, why, before, none, none, none)
     found = best_cut(sample.truth, sample.score, sample.cluster)
     if isinstance(found, Undefined):
         none = Undefined(found.why)

@@ -64,15 +64,31 @@ class Joined:
     """All units of one model, mechanism and dimension, in the order of the input.
 
     Attributes:
-        parameters: of the mechanism. unmatched: labels of this dimension for which there is no judgment.
+        parameters: of the mechanism. manifest: of the run.
+        unmatched: labels of this dimension for which there is no judgment.
         other_words: judgments whose conversation is not the one that people saw; their labels are left out.
     """
 
     key: Key
     rows: list[Row]
     parameters: dict[str, Any]
+    manifest: dict[str, Any] = field(default_factory=dict)
     unmatched: list[Place] = field(default_factory=list)
     other_words: int = 0
+
+    def circumstances(self) -> dict[str, Any]:
+        """What a verdict depends on beside judge, mechanism and text."""
+        return {
+            "model": self.manifest.get("models", {}).get(self.key[0]),
+            "rubric": self.manifest.get("dimensions", {}).get(self.key[2]),
+            "prompt": self.manifest.get("prompt_version"),
+            "calibration": (self.manifest.get("calibration") or {}).get("sha256"),
+        }
+
+    def differing(self, other: Joined) -> list[str]:
+        """Which of these are not the same."""
+        there = other.circumstances()
+        return [name for name, value in self.circumstances().items() if value != there[name]]
 
     @property
     def labelled(self) -> list[Row]:
@@ -106,10 +122,11 @@ def join(stores: Sequence[Store], labels: Labels, *, labelled: bool = True) -> d
     for store in stores:
         texts = {conversation.id: conversation for conversation in store.conversations()}
         of_run: dict[Key, Joined] = {}
+        manifest = store.get("manifest") or {}
         for data, spec in store.rows(select(c.record, c.mechanism).order_by(c.position, c.conversation, c.message)):
             record = orjson.loads(data)
             key = record["model"], spec, record["dimension"]
-            joined = of_run.setdefault(key, Joined(key, [], record["mechanism"]))
+            joined = of_run.setdefault(key, Joined(key, [], record["mechanism"], manifest))
             joined.rows.append(_row(record, texts[record["conversation"]], labels, clusters, joined))
         for key, joined in of_run.items():
             if key in found:

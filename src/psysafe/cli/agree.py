@@ -44,7 +44,10 @@ def agree(
     """Measure how far judges agree with people, beside how far people agree with each other."""
     from psysafe.cli.agree_table import print_agreement
     from psysafe.cli.console import note, print_json, results
+    from psysafe.cli.setup import check_output
 
+    for path in card:
+        check_output(path, lambda data: b"Judge card: " in data)
     with ExitStack() as stack:
         found = _measured(stack, files, dimension, label_scale, assume_transport, taxonomy, quiet)
     for path in card:

@@ -32,11 +32,12 @@ def calibrate(
     from psysafe.agreement.fitting import fit, write
     from psysafe.agreement.labels import read_labels
     from psysafe.cli.console import note, print_json, results
-    from psysafe.cli.setup import need_statistics, open_runs, split_labels, to_kind
+    from psysafe.cli.setup import check_output, need_statistics, open_runs, split_labels, to_kind
     from psysafe.errors import UsageError
     from psysafe.taxonomy import load_dimensions
 
     need_statistics()
+    check_output(output, lambda data: b'"psysafe": "calibration"' in data)
     directories, path = split_labels(files)
     kind = to_kind(label_scale)
     labels = read_labels(path, dimension)

@@ -108,6 +108,8 @@ def _lines(one: Compared) -> list[str]:
     if one.moved:
         moved = ", ".join(f"{what} {count}" for what, count in sorted(one.moved.items()))
         lines.append(f"of {one.units} units in both, other outcomes: {moved} (in no difference)")
+    if one.differing:
+        lines.append(f"judged with another {' and another '.join(one.differing)}: the differences may be due to that")
     if one.other_text:
         lines.append(f"{one.other_text} of {one.both} conversations read otherwise in the two runs")
     return lines

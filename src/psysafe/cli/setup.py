@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -259,6 +259,22 @@ def run_directory(given: Path | None, name: str) -> Path:
         return given
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return runs_folder() / f"{stamp}-{name}-{token_hex(2)}"
+
+
+def check_output(path: Path, is_ours: Callable[[bytes], bool]) -> None:
+    """Whether a result may be written there: to a new file, or over an older one of its kind.
+
+    Raises:
+        UsageError: another file is there, which may be somebody's labels.
+    """
+    try:
+        there = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+    if not is_ours(there):
+        raise UsageError(f"{path} is there and holds something else: name another file")
 
 
 def need_statistics() -> None:
