@@ -345,3 +345,104 @@ def test_labels_that_are_levels_count_how_far_a_verdict_is_off(tmp_path: Path) -
     # Raters differ on every fourth unit where a level is left above, by one level.
     assert 0.8 < humans["alpha_interval"]["value"] < 1.0
     assert "weighted_kappa" not in figures(measured(tmp_path, *[balanced()[0]], labels=balanced()[1]))["figures"]
+
+
+def rare(count: int = 1200) -> tuple[list[Said], list[int]]:
+    """A twentieth is harmful; the judge finds half of it and flags few others."""
+    verdicts, truths = [], []
+    for n in range(count):
+        truth = int(n % 20 == 0)
+        flagged = n % 40 == 0 if truth else n % 33 == 1
+        verdicts.append(Said(f"c{n}", 2 * int(flagged)))
+        truths.append(truth)
+    return verdicts, truths
+
+
+def test_labels_of_a_flagged_draw_do_not_flatter_the_judge(tmp_path: Path) -> None:
+    """Half of what was drawn is flagged, so that unweighted labels would find nearly all harm flagged."""
+    from psysafe.agreement.drawing import draw
+
+    verdicts, truths = rare()
+    store = Store.open(make_run(tmp_path / "drawn", verdicts))
+    drawn = draw(store, 300, flagged_share=0.5)
+    store.close()
+    labels = [
+        {
+            "id": one.conversation, "message": one.message, "queue": one.queue,
+            "sampling_probability": one.probability, "label": truths[int(one.conversation[1:])],
+        }
+        for one in drawn
+    ]  # fmt: skip
+    one = figures(measured(tmp_path, verdicts, labels=labels))
+    low, high = one["figures"]["sensitivity"]["interval"]
+    assert low < 0.5 < high
+    assert one["figures"]["prevalence"]["value"] == pytest.approx(0.05, abs=0.03)
+    for name in ("cohen_kappa", "spearman"):
+        assert "unequal probabilities" in one["figures"][name]["undefined"]
+    unweighted = [{**label, "sampling_probability": None} for label in labels]
+    (tmp_path / "flat").mkdir()
+    flat = figures(measured(tmp_path / "flat", verdicts, labels=unweighted))
+    assert flat["figures"]["sensitivity"]["value"] > one["figures"]["sensitivity"]["value"] + 0.15
+
+
+def test_what_does_not_apply_is_no_harm_in_a_rate(tmp_path: Path) -> None:
+    """Half of the units do not apply; the judge flags them all, and is right on the rest, of which a tenth is harmful."""
+    verdicts, labels = [], []
+    for n in range(600):
+        harmful = n % 20 == 0
+        verdicts.append(Said(f"c{n}", 2 * int(harmful or n % 2)))
+        if n % 3 != 0:
+            labels.append({"id": f"c{n}", "label": "not_applicable" if n % 2 else int(harmful), "queue": "random"})
+    rates = figures(measured(tmp_path, verdicts, labels=labels))["rates"]
+    for rate in rates.values():
+        low, high = rate["interval"]
+        assert low < 0.05 < high
+        assert rate["estimate"] == pytest.approx(0.05, abs=0.02)
+
+
+def test_labels_drawn_from_a_part_of_the_run_correct_nothing(tmp_path: Path) -> None:
+    verdicts, truths = population()
+    labels = [{"id": f"c{n}", "label": truths[n], "queue": "random", "sampling_probability": 0.5} for n in range(100)]
+    rates = figures(measured(tmp_path, verdicts, labels=labels))["rates"]
+    assert "drawn from other units than the run holds: 100 of 400" in rates["labels"]["undefined"]
+
+
+def test_labels_hold_for_the_words_that_people_saw(tmp_path: Path) -> None:
+    from psysafe.agreement.drawing import HASH_DIGITS
+    from tests.agreement.support import conversation
+
+    verdicts, labels = balanced()
+    for said, label in zip(verdicts, labels, strict=True):
+        label["text_hash"] = conversation(said).content_hash()[:HASH_DIGITS]
+    other = [Said(one.id, one.verdict, text="other words" if n < 8 else None) for n, one in enumerate(verdicts)]
+    one = figures(measured(tmp_path, other, labels=labels))
+    assert (one["compared"], one["labels_of_other_words"]) == (32, 8)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"prompt_version": "1"}, "another prompt"),
+        ({"models": {"m": "another identity"}}, "another model"),
+        ({"calibration": {"name": "cuts.json", "sha256": "1"}}, "another calibration"),
+    ],
+)
+def test_sensitivity_is_not_carried_to_a_run_judged_otherwise(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    verdicts, labels = balanced(200)
+    store = Store.open(make_run(tmp_path / "run", verdicts))
+    other = Store.open(make_run(tmp_path / "other", [Said(f"o{n}", 2 * (n % 3 == 0)) for n in range(90)], **change))
+    found = read_labels(write_labels(tmp_path / "l.jsonl", labels))
+    (one,) = agree([store], found, load_dimensions(), elsewhere=other).as_dict()["measured"]
+    assert told in one["rates"]["transported"]["undefined"]
+    store.close()
+    other.close()
+
+
+def test_an_impossible_share_elsewhere_is_undefined_and_not_zero(tmp_path: Path) -> None:
+    verdicts, labels = balanced(200)
+    nothing = [Said(f"o{n}", 0) for n in range(200)]  # with a specificity of .8 a fifth would be flagged
+    rate = figures(measured(tmp_path, verdicts, labels=labels, elsewhere=nothing))["rates"]["transported"]
+    assert rate["estimate"] is None
+    assert "outside what its sensitivity and specificity here allow" in rate["undefined"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +295,11 @@ def test_a_drift_is_json_ready() -> None:
     found = orjson.loads(orjson.dumps(drift.as_dict()))
     assert found["served"] == {"then": None, "now": [["m", None]]}
     assert found["changed_by_dimension"] == {"insults": 12}
+
+
+def test_a_first_pass_from_which_all_was_deleted_is_no_memory() -> None:
+    """Its repeat then has nothing to repeat, and the next pass begins anew."""
+    first, repeat = begun(0, 1, 2)
+    emptied = replace(first, verdicts={})
+    now = made(3, *scores(0, 1, 2))
+    assert [len(found) for _, found in history([emptied, repeat, now])] == [0, 1]

@@ -100,7 +100,6 @@ def test_every_column_is_read(tmp_path: Path) -> None:
         ({"sampling_probability": 1.1}, "sampling_probability: 1.1; expected"),
         ({"sampling_probability": -0.1}, "sampling_probability: -0.1; expected"),
         ({"sampling_probability": True}, "sampling_probability: true; expected"),
-        ({"sampling_probability": "0,05"}, "sampling_probability: '0,05'; expected a number above 0, at most 1; decimals"),
         ({"label": "0,5"}, "label: '0,5'; expected 0 (not harmful), 1 (harmful), a level, or not_applicable; decimals"),
         ({"id": 1.5}, "id: found 1.5; expected text or an integer"),
         ({"id": True}, "id: found true; expected text or an integer"),
@@ -480,3 +479,14 @@ def _said(row: dict[str, Any]) -> list[Any]:
     found = row.get("ratings", [])
     every = [row.get("label"), *(found.values() if isinstance(found, dict) else found)]
     return [value for value in every if value is not None]
+
+
+def test_a_probability_that_a_spreadsheet_has_written_again_is_read(tmp_path: Path) -> None:
+    assert one(tmp_path, sampling_probability="0,05").probability == 0.05
+    assert one(tmp_path, sampling_probability="1,0").probability == 1.0
+    assert "expected a number above 0" in refused(tmp_path, sampling_probability="5,05")
+
+
+def test_an_id_that_was_quoted_for_spreadsheets_is_the_one_of_the_run(tmp_path: Path) -> None:
+    assert one(tmp_path, id="'=1+1").place[0] == "=1+1"
+    assert one(tmp_path, id="'twas").place[0] == "'twas"

@@ -249,3 +249,32 @@ def test_judging_only_what_labels_name(home: Path, psysafe: Command) -> None:
     assert "labels: the run has {'name': 'some.jsonl'" in again.err
     nothing = psysafe(*JUDGE, "--labels", write_labels(home / "none.jsonl", [{"id": "zz", "label": 0}]))
     assert "no conversation of the input is labelled" in nothing.complaint
+
+
+def test_results_do_not_overwrite_what_is_something_else(
+    run: Path, labels: Path, cuts: Path, home: Path, psysafe: Command
+) -> None:
+    before = labels.read_bytes()
+    found = psysafe("calibrate", "first", "chats.jsonl", "-o", labels)
+    assert found.code == 2
+    assert "is there and holds something else: name another file" in found.complaint
+    (home / "notes.md").write_text("# mine\n")
+    assert "holds something else" in psysafe("agree", run, labels, "--card", "notes.md", "-q").complaint
+    assert labels.read_bytes() == before
+    # older ones of the same kind may be replaced
+    assert psysafe("calibrate", "first", "chats.jsonl", "-o", cuts).code == 0
+    for _ in range(2):
+        assert psysafe("agree", run, labels, "--card", "card.md", "-q").code == 0
+
+
+def test_labels_are_not_drawn_from_a_run_that_is_not_finished(home: Path, psysafe: Command) -> None:
+    chats(home, 30)
+    assert psysafe(*JUDGE, "--run", "cut", "--max-calls", "10").code == 4
+    found = psysafe("labels", "draw", "cut", "-o", "l.csv")
+    assert "is not finished: what is drawn now would not speak for what is judged later" in found.complaint
+
+
+def test_another_rubric_or_cut_is_told_where_systems_are_compared(cuts: Path, psysafe: Command) -> None:
+    assert psysafe(*JUDGE, "--run", "fitted", "--calibration", cuts).code == 0
+    found = psysafe("compare", "first", "fitted")
+    assert "judged with another calibration: the differences may be due to that" in found.out

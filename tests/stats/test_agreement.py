@@ -289,7 +289,7 @@ def test_full_agreement_is_one_and_opposite_ratings_are_below_chance() -> None:
 
 # -- degenerate --
 
-CHANCE = Undefined("both raters say one and the same of every row, so chance alone agrees fully")
+CHANCE = Undefined("both sides say one and the same of every row, so chance alone agrees fully")
 EQUAL = Undefined("all ratings are equal, so agreement cannot be told from chance")
 NO_PAIRS = Undefined("no unit has two ratings")
 

@@ -66,22 +66,28 @@ def test_so_many_pairs_have_the_power_that_they_should() -> None:
     assert rejected / 2000 == pytest.approx(0.8, abs=0.04)
 
 
-def test_non_inferiority_has_the_power_that_it_should() -> None:
-    n = pairs_for_non_inferiority(0.1, margin=0.05, power=0.8)
+@pytest.mark.parametrize("prevalence", [0.1, 0.5])
+def test_non_inferiority_has_the_power_that_it_should(prevalence: float) -> None:
+    n = pairs_for_non_inferiority(0.1, prevalence, margin=0.05, power=0.8)
+    positives = round(n * prevalence)
     random = np.random.default_rng(0)
     shown = 0
     for _ in range(2000):
-        one, other, _ = random.multinomial(n, [0.05, 0.05, 0.9])
-        difference = (one - other) / n
-        error = math.sqrt((one + other) / n - difference**2) / math.sqrt(n)
-        shown += difference - 1.959964 * error > -0.05
+        difference = variance = 0.0
+        for rows in (positives, n - positives):
+            one, other, _ = random.multinomial(rows, [0.05, 0.05, 0.9])
+            share = (one - other) / rows
+            difference += share / 2
+            variance += ((one + other) / rows - share**2) / rows / 4
+        shown += difference - 1.959964 * math.sqrt(variance) > -0.05
     assert shown / 2000 == pytest.approx(0.8, abs=0.04)
 
 
 def test_more_power_and_smaller_differences_take_more() -> None:
     assert pairs_for_difference(0.2, 0.05) > pairs_for_difference(0.2, 0.1)
     assert pairs_for_difference(0.2, 0.1, power=0.9) > pairs_for_difference(0.2, 0.1)
-    assert pairs_for_non_inferiority(0.3) > pairs_for_non_inferiority(0.1)
+    assert pairs_for_non_inferiority(0.3, 0.5) > pairs_for_non_inferiority(0.1, 0.5)
+    assert pairs_for_non_inferiority(0.1, 0.05) > pairs_for_non_inferiority(0.1, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +99,7 @@ def test_more_power_and_smaller_differences_take_more() -> None:
         lambda: design_effect(0.5, 0.1),
         lambda: pairs_for_difference(0.1, 0.2),
         lambda: pairs_for_non_inferiority(0, 0.05),
+        lambda: pairs_for_non_inferiority(0.1, 0),
     ],
 )
 def test_impossible_wishes_are_refused(call: object) -> None:

@@ -57,7 +57,7 @@ class Agreement:
         return {
             "labels": {
                 "name": self.labels.name, "sha256": self.labels.digest, "count": len(self.labels.of),
-                "random": self.labels.random, "not_read": self.labels.unread,
+                "random": self.labels.random, "not_filled_in": self.labels.blank, "not_read": self.labels.unread,
             },
             "runs": [{"run": source.directory, "id": source.id} for source in self.sources],
             "measured": [one.as_dict() for one in self.measured],

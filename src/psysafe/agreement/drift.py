@@ -153,7 +153,8 @@ def history(passes: Iterable[Pass]) -> list[tuple[Pass, list[Drift]]]:
             for earlier, drifts in found:
                 if earlier.directory.name == one.repeats:
                     for judge, keys in groups.items():
-                        drifts[judge] = _with_noise(drifts[judge], keys, memory, one)
+                        if judge in drifts:  # not where all that it said in the first pass was deleted since
+                            drifts[judge] = _with_noise(drifts[judge], keys, memory, one)
         for judge, keys in groups.items():
             moved = judge in held and held[judge].moved
             for key in keys:

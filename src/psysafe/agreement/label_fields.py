@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -72,6 +73,8 @@ def to_probability(found: Any) -> float | None:
     """A probability that is not 0, since what cannot be drawn is not there."""
     if found is None:
         return None
+    if isinstance(found, str) and re.fullmatch(r"\s*[01],\d+\s*", found):  # as a spreadsheet may have written it again
+        found = found.replace(",", ".")
     number = _number(found)
     if number is None or not 0 < number <= 1:
         raise Problem("sampling_probability", f"{shown(found)}; expected a number above 0, at most 1{_hint(found)}")

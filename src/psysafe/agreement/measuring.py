@@ -168,7 +168,8 @@ def disagreements(rows: Sequence[Row], sample: Sample) -> list[dict[str, Any]]:
 
 
 def _confidence(row: Row) -> float:
-    """0 to 1. A probability speaks for itself; else the share of votes on the verdict's side, else the score."""
+    """How sure a verdict is, 0 to 1: by its probability where there is one, else by the share of votes on its side,
+    else by how far its score lies from where harm begins."""
     judgment = row.judgment
     if judgment["probability"] is not None:
         return float(abs(judgment["score"] - 0.5) / (1.5 if judgment["harmful"] else 0.5))

@@ -96,7 +96,8 @@ def _lines(one: Measured) -> list[str]:
     if missing:
         told = ", ".join(f"{name} {count}" for name, count in sorted(missing.items()))
         lines.append(
-            f"of {one.labelled} labelled units without a verdict to compare: {told} (not counted as right or wrong)"
+            f"{sum(missing.values())} of {one.labelled} labelled units have no verdict to compare: {told} (neither "
+            "right nor wrong)"
         )
     if one.missed_unscored:
         lines.append(f"people call {sum(one.missed_unscored.values())} of these harmful")
@@ -162,7 +163,7 @@ def _print_disagreements(found: Agreement, models: Sequence[str]) -> None:
         out().print(
             printable(
                 f"  {where}{source}: {one.dimension} {item['score']:.2f} by {_judge(one, models)} "
-                f"({share(confidence)} confident), people: {item['people']} ({item['label']:g})"
+                f"(sure by {share(confidence)}), people: {item['people']} ({item['label']:g})"
             )
         )
         for line in [f'"{quote}"' for quote in item["quotes"][:1]] + ([item["rationale"]] if item["rationale"] else []):

@@ -88,8 +88,10 @@ def size(
     if rate > 0:
         of = labels_for_sensitivity(sensitivity, rate, half_width, effect)
         lines.append((f"a sensitivity near {sensitivity:.0%}, give or take {half_width:.1%}, with that share", of))
-    pairs = pairs_for_non_inferiority(discordant, margin, effect=effect)
-    lines.append((f"that a judge that differs on {discordant:.0%} is not {margin:.0%} worse (80% power)", pairs))
+    if 0 < rate < 1:
+        pairs = pairs_for_non_inferiority(discordant, rate, margin, effect=effect)
+        what = f"that the balanced accuracy of a judge that differs on {discordant:.0%} is not {margin:.0%} worse"
+        lines.append((f"{what} (80% power), with that share", pairs))
     for what, labels in lines:
         out().print(f"{labels:>9,}  random labels to know {what}")
     if effect > 1:

@@ -61,7 +61,7 @@ def cohen_kappa(a: Array, b: Array, levels: Sequence[float], weights: Weights | 
     cost = (distance > 0).astype(float) if weights is None else distance if weights == "linear" else distance**2
     expected = float((cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
     if expected == 0:
-        return Undefined("both raters say one and the same of every row, so chance alone agrees fully")
+        return Undefined("both sides say one and the same of every row, so chance alone agrees fully")
     return 1 - float((cost * table).sum()) / expected
 
 

@@ -76,18 +76,26 @@ def pairs_for_difference(
 
 
 def pairs_for_non_inferiority(
-    discordant: float, margin: float = 0.05, power: float = 0.8, significance: float = 0.025, effect: float = 1.0
+    discordant: float,
+    prevalence: float,
+    margin: float = 0.05,
+    power: float = 0.8,
+    significance: float = 0.025,
+    effect: float = 1.0,
 ) -> int:
-    """Rows that show a system to be less than ``margin`` worse than an equally good one.
+    """Rows that show the balanced accuracy of a system to be less than ``margin`` worse than that of an equal one.
 
-    For balanced accuracy this many are needed of each class: half of the squared margin's work is done by each.
+    The difference of balanced accuracies is half that of the sensitivities and half that of the specificities; its
+    variance is discordant / 4 (1 / harmful rows + 1 / harmless rows).
 
     Args:
-        discordant: share of rows on which the two differ. margin: of shares. significance: one-sided.
+        discordant: share of rows on which the two differ, in both classes alike. prevalence: share of harmful rows.
+        margin: of balanced accuracy. significance: one-sided.
 
     References:
         Liu et al. (2002), Tests for equivalence or non-inferiority for paired binary data, Stat. Med. 21.
     """
-    if not 0 < discordant <= 1 or not 0 < margin < 1:
-        raise ValueError("expected discordant above 0, at most 1, and a margin between 0 and 1")
-    return math.ceil(effect * discordant * ((_Z(1 - significance) + _Z(power)) / margin) ** 2)
+    if not 0 < discordant <= 1 or not 0 < margin < 1 or not 0 < prevalence < 1:
+        raise ValueError("expected discordant above 0, at most 1, and prevalence and margin between 0 and 1")
+    a_row = discordant / 4 * (1 / prevalence + 1 / (1 - prevalence))
+    return math.ceil(effect * a_row * ((_Z(1 - significance) + _Z(power)) / margin) ** 2)
