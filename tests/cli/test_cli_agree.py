@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-import psysafe.cli.setup as setup
+import psysafe.cli.people as people
 from psysafe.taxonomy import load_dimensions
 from tests.agreement.support import D, Said, make_run, write_labels
 from tests.cli.support import INSULT, Command
@@ -110,7 +110,7 @@ def test_wrong_use_is_told_in_a_line(
 def test_a_missing_extra_is_named(
     run: Path, labels: Path, psysafe: Command, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(setup, "find_spec", lambda name: None)
+    monkeypatch.setattr(people, "find_spec", lambda name: None)
     found = psysafe(*command, run, labels)
     assert found.complaint == "agreement needs scipy and scikit-learn: pip install 'psysafe[stats]'"
 

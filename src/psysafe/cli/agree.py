@@ -44,7 +44,7 @@ def agree(
     """Measure how far judges agree with people, beside how far people agree with each other."""
     from psysafe.cli.agree_table import print_agreement
     from psysafe.cli.console import note, print_json, results
-    from psysafe.cli.setup import check_output
+    from psysafe.cli.people import check_output
 
     for path in card:
         check_output(path, lambda data: b"Judge card: " in data)
@@ -73,7 +73,7 @@ def _measured(
     from psysafe.agreement.agreeing import agree as measure
     from psysafe.agreement.labels import read_labels
     from psysafe.cli.console import note
-    from psysafe.cli.setup import need_statistics, open_runs, split_labels, to_kind
+    from psysafe.cli.people import need_statistics, open_runs, split_labels, to_kind
     from psysafe.taxonomy import load_dimensions
 
     need_statistics()

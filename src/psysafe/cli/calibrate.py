@@ -32,7 +32,7 @@ def calibrate(
     from psysafe.agreement.fitting import fit, write
     from psysafe.agreement.labels import read_labels
     from psysafe.cli.console import note, print_json, results
-    from psysafe.cli.setup import check_output, need_statistics, open_runs, split_labels, to_kind
+    from psysafe.cli.people import check_output, need_statistics, open_runs, split_labels, to_kind
     from psysafe.errors import UsageError
     from psysafe.taxonomy import load_dimensions
 

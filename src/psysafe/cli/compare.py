@@ -32,7 +32,7 @@ def compare(
     from psysafe.agreement.comparing import compare as measure
     from psysafe.agreement.labels import read_labels
     from psysafe.cli.console import print_json, results
-    from psysafe.cli.setup import need_statistics, open_runs, to_kind
+    from psysafe.cli.people import need_statistics, open_runs, to_kind
     from psysafe.errors import UsageError
     from psysafe.taxonomy import load_dimensions
 

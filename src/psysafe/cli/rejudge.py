@@ -52,15 +52,14 @@ def rejudge(
     from psysafe.cli.console import note
     from psysafe.cli.estimate import judged_count, show_estimate
     from psysafe.cli.executing import Wishes
+    from psysafe.cli.people import load_cuts, load_selection
     from psysafe.cli.perform import perform
     from psysafe.cli.setup import (
         load_budget,
-        load_cuts,
         load_limits,
         load_mechanisms,
         load_models,
         load_price,
-        load_selection,
         model_names,
         run_directory,
     )
