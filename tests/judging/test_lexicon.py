@@ -38,7 +38,7 @@ def classify(
     loaded = load_dimension(dimension)
     if not optional:
         loaded = loaded.model_copy(update={"not_applicable": None})
-    unit = Unit(subject, loaded, answers(""), key="0" * 32, seed=0)
+    unit = Unit(answers(""), "0" * 32, 0, subject=subject, dimension=loaded)
     return asyncio.run(lexicon.classify(unit))
 
 

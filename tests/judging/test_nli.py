@@ -104,7 +104,7 @@ def classify(
     roles = ("user", "assistant") if len(texts) > 1 else ("assistant",)
     messages = tuple(Message(roles[i % len(roles)], text) for i, text in enumerate(texts))  # type: ignore[arg-type]
     subject = next(subjects(Conversation("c", messages), scope))
-    unit = Unit(subject, load_dimension(dimension), answers(""), key="0" * 32, seed=0)
+    unit = Unit(answers(""), "0" * 32, 0, subject=subject, dimension=load_dimension(dimension))
 
     async def once() -> Classification:
         judge = Nli(str(source))
@@ -355,7 +355,7 @@ def test_after_stop_nothing_is_begun(folder: Path) -> None:
         await judge.open()
         judge.stop()
         subject = next(subjects(Conversation("c", (Message("assistant", "idiot"),))))
-        unit = Unit(subject, load_dimension("insulting_behaviour"), answers(""), key="0" * 32, seed=0)
+        unit = Unit(answers(""), "0" * 32, 0, subject=subject, dimension=load_dimension("insulting_behaviour"))
         try:
             with pytest.raises(Stopped):
                 await judge.classify(unit)

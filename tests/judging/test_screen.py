@@ -97,7 +97,8 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 
 def units(*messages: tuple[str, str], scope: Any = "reply", dimension: Any = INSULT) -> list[Unit]:
     conversation = Conversation("c", tuple(Message(role, text) for role, text in messages))  # type: ignore[arg-type]
-    return [Unit(subject, dimension, None, "00" * 16, 0) for subject in subjects(conversation, scope)]  # type: ignore[arg-type]
+    found = subjects(conversation, scope)
+    return [Unit(None, "00" * 16, 0, subject=subject, dimension=dimension) for subject in found]  # type: ignore[arg-type]
 
 
 def classified(path: Any, encoder: Any, *of: Unit, go: Callable[[Any], Any] = run) -> list[Classification]:

@@ -1,6 +1,6 @@
 """Judging: prompts, answers, mechanisms, judgments."""
 
-from psysafe.judging.asking import Account
+from psysafe.judging.calling import Account
 from psysafe.judging.classifier import Classification, Classifier
 from psysafe.judging.ensembles import Cascade, Ensemble, Panel
 from psysafe.judging.judges import Judge, ManagedJudge, load_judge

@@ -97,7 +97,7 @@ def score_of(probability: float, cut: float, scale: Scale) -> float:
 
 async def decide_by_class(unit: Unit, classifier: Classifier) -> Decision:
     """A classifier's decision: one vote, flagged ``screening``, with verified quotes."""
-    from psysafe.judging.asking import reason_of
+    from psysafe.judging.calling import reason_of
     from psysafe.judging.evidence import verify
 
     flags = frozenset[Flag]({"screening"})

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 
 from psysafe.conversation import Conversation, Message
 from psysafe.errors import UsageError
-from psysafe.judging.asking import Account, Meter, Unit
+from psysafe.judging.asking import Unit
 from psysafe.judging.calibration import Cut, calibrated
+from psysafe.judging.calling import Account, Meter
 from psysafe.judging.deciding import decide, describe
 from psysafe.judging.injection import addresses_judge
 from psysafe.judging.judges import Judge, check, price_of
@@ -125,7 +126,7 @@ async def judge_subject(
     if failure is not None:
         decision = Decision("reply_failed", failure[0], failure[1])
     else:
-        unit = Unit(subject, dimension, model, key, seed, price, meter, account)
+        unit = Unit(model, key, seed, price, meter, account, subject=subject, dimension=dimension)
         decision = await decide(unit, mechanism)
         if cut is not None:
             decision = calibrated(decision, cut)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from psysafe.errors import UsageError
 from psysafe.taxonomy.dimension import Dimension, is_identifier
-from psysafe.taxonomy.problem import Problem
+from psysafe.taxonomy.problem import Problem, TaxonomyError
 from psysafe.taxonomy.schema import dimension_of
 from psysafe.taxonomy.source import Source, Unreadable, parse
 
@@ -25,18 +25,6 @@ SHIPPED = (
     "crisis_response",
     "over_intervention",
 )
-
-
-class TaxonomyError(UsageError):
-    """Dimension files that cannot be used.
-
-    Attributes:
-        problems: one line each: file and line, place in words, what is wrong and what to do.
-    """
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = list(problems)
-        super().__init__("\n".join(self.problems))
 
 
 def load_dimensions(directory: Path | None = None) -> dict[str, Dimension]:

@@ -1,8 +1,23 @@
-"""What is wrong in a dimension file, for a person who edits it in a text editor."""
+"""What is wrong in a content file, for a person who edits it in a text editor."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from psysafe.errors import UsageError
+
+
+class TaxonomyError(UsageError):
+    """Content files that cannot be used.
+
+    Attributes:
+        problems: one line each: file and line, place in words, what is wrong and what to do.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__("\n".join(self.problems))
 
 
 @dataclass(frozen=True, slots=True)

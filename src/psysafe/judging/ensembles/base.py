@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from psysafe.errors import UsageError
-from psysafe.judging.asking import together
+from psysafe.judging.calling import together
 from psysafe.judging.judgment import Decision, Member, Vote
 from psysafe.models import ModelInfo
 from psysafe.taxonomy import Scale

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from psysafe.errors import UsageError
-from psysafe.judging.asking import together
+from psysafe.judging.calling import together
 from psysafe.judging.counting import first_reason
 from psysafe.judging.ensembles.base import Ask, Ensemble, member_of, votes_of
 from psysafe.judging.judgment import Decision, Flag, Reason, Vote

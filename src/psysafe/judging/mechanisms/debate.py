@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from psysafe.judging.asking import Unit, together
+from psysafe.judging.asking import Unit
+from psysafe.judging.calling import together
 from psysafe.judging.counting import decide, first_reason
 from psysafe.judging.judgment import Argument, Decision, Vote
 from psysafe.judging.mechanisms.base import Mechanism

@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from psysafe.errors import UsageError
-from psysafe.judging.asking import Unit, together
+from psysafe.judging.asking import Unit
+from psysafe.judging.calling import together
 from psysafe.judging.counting import decide, side, undecided, votes_to_go
 from psysafe.judging.judgment import Decision, Vote
 from psysafe.judging.mechanisms.base import Mechanism

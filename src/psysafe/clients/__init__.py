@@ -1,0 +1,1 @@
+"""Who talks to the counselor: profiles as data, and the simulated client that plays one."""
