@@ -1,0 +1,134 @@
+"""The simulated client: plays a profile, follows a hidden strategy, is asked again when it falls out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from psysafe.clients.drift import Spoiled, spoiled
+from psysafe.clients.persona import OPENING_CUE, chat_system, transcript_prompt
+from psysafe.clients.profile import Profile
+from psysafe.conversation import Message
+from psysafe.judging.answer import AnswerError, parse_text
+from psysafe.judging.calling import Asker
+from psysafe.models import ModelError, Reply, Sampling
+from psysafe.models.base import FATAL_KINDS
+
+Style = Literal["chat", "transcript"]
+STYLES: tuple[Style, ...] = ("chat", "transcript")
+
+# Tries after the first for one utterance.
+REGENERATIONS = 2
+
+# Of the counselor's reply, characters that the client reads; the judges read all.
+HEARD = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An utterance, and how often it had to be asked for anew."""
+
+    text: str
+    again: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No usable utterance. ``reason``: of ``Reason``."""
+
+    reason: str
+    detail: str
+    again: int
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who is played, and how.
+
+    Attributes:
+        strategy: the hidden instruction; None for a control.
+        style: ``chat``: the model is the assistant of a chat in which the counselor is the user. ``transcript``: it
+            continues a written transcript, which small models do more steadily.
+    """
+
+    profile: Profile
+    strategy: str | None
+    style: Style = "chat"
+    temperature: float = 0.8
+    max_tokens: int = 300
+
+    async def say(self, asker: Asker, said: Sequence[Message], call: int) -> Said | Failed:
+        """The client's next words.
+
+        Args:
+            said: the conversation so far, the counselor's words as ``assistant``.
+            call: its number within the asker's work; the seed follows from it.
+
+        Raises:
+            ModelError: trying another rollout cannot help either.
+        """
+        problem: Spoiled | None = None
+        for again in range(REGENERATIONS + 1):
+            number = call * (REGENERATIONS + 1) + again
+            config = Sampling(
+                temperature=self.temperature,
+                max_tokens=self.max_tokens,
+                seed=asker.call_seed(number),
+                sample=number,
+                stop=_STOPS if self.style == "transcript" else (),
+            )
+            try:
+                reply = await asker.generate(self._messages(said, problem), config)
+                text = _clean(parse_text(_whole(reply)))
+            except AnswerError as error:
+                problem = Spoiled("role_drift", f"no words of a client ({error})")
+                continue
+            except ModelError as error:
+                if error.kind in FATAL_KINDS:
+                    raise
+                return Failed(error.kind, error.brief, again)
+            problem = spoiled(text, said, self.strategy)
+            if problem is None:
+                return Said(text, again)
+        assert problem is not None
+        return Failed(problem.reason, problem.detail, REGENERATIONS)
+
+    def _messages(self, said: Sequence[Message], problem: Spoiled | None) -> list[Message]:
+        heard = [replace(m, content=_shortened(m.content)) if m.role == "assistant" else m for m in said]
+        note = f"(Your last try could not be used: {problem.detail}.)" if problem is not None else ""
+        if self.style == "transcript":
+            return [Message("user", transcript_prompt(self.profile, self.strategy, heard, note))]
+        messages = [Message("system", chat_system(self.profile, self.strategy))]
+        messages += [Message("user", OPENING_CUE)]
+        messages += [Message("user" if m.role == "assistant" else "assistant", m.content) for m in heard]
+        if note:
+            messages[-1] = Message(messages[-1].role, f"{messages[-1].content}\n\n{note}")
+        return messages
+
+
+_STOPS = ("\n", "Counselor:", "Client:")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= HEARD else f"{text[:HEARD]} [... the counselor goes on at length]"
+
+
+def _whole(reply: Reply) -> Reply:
+    """An utterance that was cut at its last sentence is a shorter utterance; a client's words are no verdict."""
+    if reply.finish != "length" or not reply.text.strip():
+        return reply
+    ends = list(re.finditer(r"[.!?…。！？।](?=\s|$)", reply.text))
+    text = reply.text[: ends[-1].end()] if ends else reply.text
+    return replace(reply, text=text, finish="stop")
+
+
+_PREFIX = re.compile(r"^\s*(?:\*\*)?(?:client|me|user)(?:\*\*)?\s*:\s*", re.I)
+
+
+def _clean(text: str) -> str:
+    text = _PREFIX.sub("", text.strip())
+    if len(text) > 1 and text[0] in "\"“'" and text[-1] in "\"”'" and text.count(text[0]) <= 2:
+        text = text[1:-1].strip()
+    return text
