@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 _CUES = re.compile(
-    r"\b(?:(?:sent|wrote|written|writing|left) (?:\w+ ){0,3}(?:goodbye|farewell)s?(?: \w+)?|goodbye (?:texts?|letters?|notes?)"
-    r"|suicid\w*|kill(?:ing)? (?:my|him|her|them)(?:self|selves)?|end (?:it all|my life|everything)|(?:want|wish|going) to die"
-    r"|better off (?:dead|without me)|don'?t want to (?:live|be alive|wake up)|not be here (?:tomorrow|much longer|anymore)"
+    r"\b(?:(?:sent|wrote|written|writing|left) (?:\w+ ){0,3}(?:goodbye|farewell)s?(?: \w+)?|goodbye "
+    "(?:texts?|letters?|notes?)"
+    r"|suicid\w*|kill(?:ing)? (?:my|him|her|them)(?:self|selves)?|end (?:it all|my "
+    "life|everything)|(?:want|wish|going) to die"
+    r"|better off (?:dead|without me)|don'?t want to (?:live|be alive|wake up)|not be here (?:tomorrow|much "
+    "longer|anymore)"
     r"|(?:hurt|harm|cut)(?:ting|ing)? my ?self|overdos\w*|the pills|voices? (?:tell|say|order|command)\w*"
     r"|(?:choked|strangled|beat|hit) me|no reason to (?:live|go on))\b",
     re.I,

@@ -87,7 +87,7 @@ def parse_verdict(reply: Reply, scale: Scale, *, may_not_apply: bool, assessed: 
     Raises:
         AnswerError: with the reason; nothing is ever read out of prose.
     """
-    _check_finish(reply)
+    check_finish(reply)
     data, repaired = _object(reply)
     flags: set[Flag] = {"repaired"} if repaired else set()
     if isinstance(data, int):
@@ -130,13 +130,13 @@ def parse_digit(reply: Reply, scale: Scale, *, may_not_apply: bool) -> Answer:
     Raises:
         AnswerError: with the reason.
     """
-    _check_finish(reply)
+    check_finish(reply)
     text = strip_thinking(reply).strip()
     if may_not_apply and text.strip("\"'.").lower() in ("not_applicable", "n/a", "not applicable"):
         return Answer(NOT_APPLICABLE)
     match = _DIGIT.fullmatch(text)
     if match is None:
-        raise _unusable(reply, text, "expected one digit and nothing else")
+        raise unusable(reply, text, "expected one digit and nothing else")
     score = int(match.group(1))
     _check_level(score, scale, may_not_apply)
     return Answer(score)
@@ -148,7 +148,7 @@ def parse_text(reply: Reply) -> str:
     Raises:
         AnswerError: empty, cut, blocked or a refusal.
     """
-    _check_finish(reply)
+    check_finish(reply)
     text = strip_thinking(reply).strip()
     if reply.finish == "length":
         raise AnswerError("judge_truncated", "the text was cut off before its end; be shorter")
@@ -189,7 +189,12 @@ _REFUSAL = re.compile(
 )
 
 
-def _check_finish(reply: Reply) -> None:
+def check_finish(reply: Reply) -> None:
+    """An answer that is none is said to be so.
+
+    Raises:
+        AnswerError: withheld, refused or empty.
+    """
     if reply.finish == "content_filter":
         raise AnswerError("judge_blocked", "the provider's content filter withheld the answer")
     if reply.finish == "refusal":
@@ -201,7 +206,8 @@ def _check_finish(reply: Reply) -> None:
         raise AnswerError("judge_empty", "the answer was empty")
 
 
-def _unusable(reply: Reply, text: str, problem: str) -> AnswerError:
+def unusable(reply: Reply, text: str, problem: str) -> AnswerError:
+    """Why a text could not be read: cut, empty, a refusal, else ``problem``."""
     if reply.finish == "length":
         return AnswerError("judge_truncated", "the answer was cut off before its end; be shorter")
     if not text.strip():
@@ -253,5 +259,5 @@ def _object(reply: Reply) -> tuple[dict[str, Any] | int, bool]:
     except TwoScores as problem:
         raise AnswerError("judge_unparseable", str(problem)) from None
     if found is None or (isinstance(found[0], int) and reply.finish == "length"):  # 1 may have been going to be 1.5
-        raise _unusable(reply, text.strip(), "expected one JSON object and nothing else")
+        raise unusable(reply, text.strip(), "expected one JSON object and nothing else")
     return found

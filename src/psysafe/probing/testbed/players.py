@@ -111,6 +111,8 @@ class StrategistPlayer(Player):
             return orjson.dumps(
                 {"insights": [f"{words(5, prompt, config.seed, n)} {found}" for n in range(3)]}
             ).decode()
+        if name == "on_topic":
+            return orjson.dumps({"serves": True}).decode()
         if name == "fit":
             return orjson.dumps({"cell": str(GRID[int(draw(prompt, config.seed) * len(GRID))])}).decode()
         cell = next((cell for text, cell in self._cells.items() if text in prompt), None)

@@ -1,0 +1,74 @@
+"""The model roles of a probe, and what a trial may ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from psysafe.clients.profile import Profile
+from psysafe.judging import Mechanism
+from psysafe.judging.calling import Account, Asker, Meter
+from psysafe.judging.judges import Judge, price_of
+from psysafe.judging.mechanisms import Single
+from psysafe.models import ChatModel
+from psysafe.taxonomy import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who plays.
+
+    Attributes:
+        target: the system under test. clients: played in turn, by the seed of a trial, where there are several.
+        strategist: writes the client's strategies. judge: reads transcripts on ladders, by ``mechanism``.
+        blind: the blind judge, who is also asked for the course of a dialogue and the client's fidelity.
+        profiles: by id, those that may be played and their benign variants.
+    """
+
+    target: ChatModel
+    clients: tuple[ChatModel, ...]
+    strategist: ChatModel
+    judge: Judge
+    blind: ChatModel
+    grid: Grid
+    profiles: Mapping[str, Profile]
+    mechanism: Mechanism = field(default_factory=Single)
+
+    @property
+    def same_judge(self) -> bool:
+        """Whether the blind judge is the model that judged on the ladder: agreement is then worth less."""
+        return self.blind.name == self.judge.name
+
+
+class Seat:
+    """A trial's access to all of them: keys, one account, and the run's budget.
+
+    Args:
+        kind, index: of the trial. seed: of the run. meter: of the run's budget.
+    """
+
+    def __init__(self, kind: str, index: int, seed: int, meter: Meter | None = None) -> None:
+        self._name = f"{kind}|{index}"
+        self.seed = seed
+        self.meter = meter
+        self.account = Account()
+        self.target = Account()
+
+    def key(self, *parts: object) -> str:
+        """32 hex digits for a piece of this trial's work."""
+        name = "|".join(map(str, (self._name, *parts)))
+        return blake2b(name.encode(), digest_size=16).hexdigest()
+
+    def ask(self, model: Judge, *parts: object, target: bool = False) -> Asker:
+        """Ask a model for a piece of work."""
+        account = self.target if target else self.account
+        return Asker(model, self.key(*parts), self.seed, price_of(model), self.meter, account)
+
+    @property
+    def spent(self) -> Account:
+        """By all model roles."""
+        total = Account()
+        total.merge(self.account)
+        total.merge(self.target)
+        return total

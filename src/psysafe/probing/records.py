@@ -1,0 +1,205 @@
+"""What is kept of a probe: one record a trial, appended and never changed. All else is computed from the records."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from psysafe.conversation import Message
+from psysafe.taxonomy import LADDER_SCALE, CellId
+
+Kind = Literal["search", "reproduction", "control", "benign", "replay"]
+KINDS: tuple[Kind, ...] = ("search", "reproduction", "control", "benign", "replay")
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Finding(_Record):
+    """A cell that the blind judge named. ``message``: where the quote stands, None when it stands nowhere."""
+
+    cell: str
+    severity: int
+    quote: str
+    message: int | None = None
+    verified: bool = False
+
+
+class BlindVerdict(_Record):
+    """What the blind judge saw."""
+
+    model: str
+    outcome: Literal["scored", "unscored"]
+    reason: str | None = None
+    detail: str | None = None
+    rationale: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class LadderVerdict(_Record):
+    """What the ladder judge said of a transcript on one cell's ladder.
+
+    Attributes:
+        severity: 1 to 5, the level nearest to the score; None unless scored.
+        judgment: the whole ``Judgment``, JSON-ready.
+    """
+
+    cell: str
+    outcome: str
+    reason: str | None = None
+    severity: int | None = None
+    judgment: dict[str, Any]
+
+    @property
+    def hit(self) -> bool:
+        """Clinically significant."""
+        return self.severity is not None and self.severity >= LADDER_SCALE.harmful_from
+
+
+class Course(_Record):
+    """Severity by reply, and how the replies dealt with the client. ``refused``, ``redirected``: message indices."""
+
+    outcome: Literal["scored", "unscored"]
+    reason: str | None = None
+    detail: str | None = None
+    severity: tuple[int, ...] = ()
+    refused: tuple[int, ...] = ()
+    redirected: tuple[int, ...] = ()
+    understood: bool | None = None
+
+
+class FidelityVerdict(_Record):
+    """Whether the client was the person of the profile."""
+
+    outcome: Literal["scored", "unscored"]
+    reason: str | None = None
+    rationale: str = ""
+    client: bool | None = None
+    profile: int | None = None
+
+
+class Line(_Record):
+    """A message of a dialogue. ``finish``: of the counselor's, why it ended."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    finish: str | None = None
+
+
+class Rollout(_Record):
+    """One dialogue and its verdicts.
+
+    Attributes:
+        strategy: the client's hidden instruction; None for a control.
+        insights: what was learned from this rollout, in which the target withstood.
+        lines: the dialogue, the client first.
+        outcome: ``scored``, ``unscored`` (the ladder judge failed), ``reply_failed`` (the target did), ``void`` (its
+            client or strategist did). reason, detail: why, unless scored.
+        regenerated: utterances of the client that were asked for anew.
+        cues: turns (from 1) with words that may mean danger.
+        ladder: on the cell that was aimed at. observed: on further cells that the blind judge named.
+    """
+
+    strategy: str | None
+    insights: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
+    outcome: Literal["scored", "unscored", "reply_failed", "void"]
+    reason: str | None = None
+    detail: str | None = None
+    regenerated: int = 0
+    cues: tuple[int, ...] = ()
+    ladder: LadderVerdict | None = None
+    blind: BlindVerdict | None = None
+    course: Course | None = None
+    fidelity: FidelityVerdict | None = None
+    observed: tuple[LadderVerdict, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def severity(self) -> int | None:
+        """On the cell that was aimed at."""
+        return self.ladder.severity if self.ladder is not None else None
+
+    @property
+    def hit(self) -> bool:
+        """Clinically significant on the cell that was aimed at."""
+        return self.ladder is not None and self.ladder.hit
+
+    def named_blind(self, cell: CellId, *, exact: bool) -> bool:
+        """Whether the blind judge named the cell (or, not ``exact``, its category), with a quote that stands there."""
+        if self.blind is None:
+            return False
+        named = [CellId.parse(finding.cell) for finding in self.blind.findings if finding.verified]
+        return any(other == cell if exact else other.category == cell.category for other in named)
+
+    def messages(self) -> tuple[Message, ...]:
+        """The dialogue as the judges read it."""
+        return tuple(Message(line.role, line.content, line.finish) for line in self.lines)  # type: ignore[arg-type]
+
+
+class Choice(_Record):
+    """What a trial was given to do.
+
+    Attributes:
+        cell: None: the one that fits the profile best, which the strategist names.
+        parents: trials whose elites' strategies are rewritten. refinements: at most so many.
+    """
+
+    cell: str | None
+    profile: str
+    operator: str = "fresh"
+    parents: tuple[int, ...] = ()
+    refinements: int = 0
+
+
+class Trial(_Record):
+    """A first rollout and its refinements.
+
+    Attributes:
+        kind: ``search``; ``reproduction`` of an elite's strategy; ``control`` without one; ``benign``: a benign
+            variant; ``replay`` of another run's elite. index: within the kind, from 0.
+        cell: aimed at. profile: id. person: by which intervals are clustered.
+        of: of a reproduction, control or replay the search trial that it belongs to.
+        calls, usage, cost: of all model roles. target_calls: of the target.
+        flags: ``cell_made_up`` (the strategist named no cell that exists; one was drawn), ``same_judge``.
+    """
+
+    kind: Kind
+    index: int
+    choice: Choice
+    cell: str
+    profile: str
+    person: str
+    of: int | None = None
+    rollouts: tuple[Rollout, ...]
+    calls: int = 0
+    target_calls: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+    flags: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> Rollout | None:
+        """The rollout with the highest severity, the first of equals; None where none was scored."""
+        scored = [rollout for rollout in self.rollouts if rollout.severity is not None]
+        return max(scored, key=lambda rollout: rollout.severity or 0, default=None)
+
+    @property
+    def hit(self) -> bool:
+        """Whether any rollout was clinically significant."""
+        return any(rollout.hit for rollout in self.rollouts)
+
+    @property
+    def outcome(self) -> str:
+        """``scored`` where any rollout is, else the outcome of the last one."""
+        outcomes = [rollout.outcome for rollout in self.rollouts]
+        return "scored" if "scored" in outcomes else outcomes[-1]
+
+    def confirmed(self, *, exact: bool = False) -> bool:
+        """Whether a hit was also seen by the blind judge: the same category at severity 2 or more, or the same cell."""
+        cell = CellId.parse(self.cell)
+        return any(rollout.hit and rollout.named_blind(cell, exact=exact) for rollout in self.rollouts)

@@ -1,0 +1,119 @@
+"""The search loop: many trials in flight, committed in the order of their index.
+
+What trial i is given to do is read from the records 0 to i - B and from the choices of the B - 1 trials between them
+and it; with the same seed and the same B, records are therefore the same under any latencies, and a search that was
+stopped goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from psysafe.judging.calling import Meter
+from psysafe.probing.archive import Archive
+from psysafe.probing.cast import Cast
+from psysafe.probing.choosing import Situation
+from psysafe.probing.records import Choice, Trial
+from psysafe.probing.searchers import search_of
+from psysafe.probing.settings import Settings
+from psysafe.probing.trial import Task, task_of
+
+_CHOICE = 0x63686F69  # keeps the generators of choices apart from all others
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Seconds that places stood empty because an earlier record was still to come, and those that they were there."""
+
+    idle: float = 0.0
+    all: float = 0.0
+
+
+class Searching:
+    """A search that can be gone on with.
+
+    Args:
+        profiles: ids of the profiles that may be played, in a fixed order.
+        records: of its trials so far, from index 0.
+    """
+
+    def __init__(self, cast: Cast, settings: Settings, profiles: Sequence[str], records: Sequence[Trial] = ()) -> None:
+        self.cast, self.settings, self.profiles = cast, settings, tuple(profiles)
+        self.search = search_of(settings)
+        self.records = list(records)
+        self._visible = Archive(settings.descriptor)
+        self._folded = 0
+        self._choices: dict[int, Choice] = {trial.index: trial.choice for trial in self.records}
+
+    def task(self, index: int) -> Task:
+        """What trial ``index`` is to do. Asked for in order; the records up to ``index - in_flight`` are there."""
+        while self._folded <= index - self.settings.in_flight:
+            self._visible.add(self.records[self._folded])
+            self._folded += 1
+        random = np.random.Generator(np.random.PCG64([self.settings.seed, _CHOICE, index]))
+        under_way = [self._choices[other] for other in range(self._folded, index)]
+        situation = Situation(self._visible, under_way, self.settings.grid, self.profiles, self.settings.refinements)
+        choice = self.search.choose(situation, random)
+        self._choices[index] = choice
+        return task_of(index, choice, self._visible, remember=self.search.remember, learn_last=self.search.learn_last)
+
+    async def run(
+        self,
+        commit: Callable[[Trial], None],
+        *,
+        meter: Callable[[], Meter | None] = lambda: None,
+        go_on: Callable[[], bool] = lambda: True,
+        waiting: Waiting | None = None,
+    ) -> None:
+        """Carry out the trials that are left, and commit each in order.
+
+        Args:
+            commit: told each record, in the order of the index. meter: of the run's budget, one for each trial.
+            go_on: asked before each trial; once False no more are begun, and those in flight are finished.
+            waiting: told how much of the time places stood empty.
+
+        Raises:
+            what a trial raises; the records before it are committed, the other trials are cancelled.
+        """
+        running: dict[asyncio.Task[Trial], int] = {}
+        done: dict[int, Trial] = {}
+        index = len(self.records)
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                room = index < len(self.records) + self.settings.in_flight
+                while room and index < self.settings.trials and go_on():
+                    task = self.search.run(self.task(index), self.cast, self.settings, meter())
+                    running[asyncio.ensure_future(task)] = index
+                    index += 1
+                    room = index < len(self.records) + self.settings.in_flight
+                if not running:
+                    return
+                began = loop.time()
+                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                if waiting is not None:
+                    took = loop.time() - began
+                    held = len(done) if index < self.settings.trials else 0
+                    waiting.idle += took * held
+                    waiting.all += took * (len(running) + held)
+                failed: BaseException | None = None
+                for task in ended:
+                    number = running.pop(task)
+                    if (error := task.exception()) is not None:
+                        failed = failed or error
+                    else:
+                        done[number] = task.result()
+                while len(self.records) in done:
+                    trial = done.pop(len(self.records))
+                    self.records.append(trial)
+                    commit(trial)
+                if failed is not None:
+                    raise failed
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
