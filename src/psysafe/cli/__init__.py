@@ -13,6 +13,7 @@ from psysafe.cli import (
     anchors,
     bench,
     calibrate,
+    cells,
     compare,
     dimensions,
     doctor,
@@ -20,7 +21,10 @@ from psysafe.cli import (
     judge,
     labels,
     models,
+    probe,
+    profiles,
     rejudge,
+    replay,
     reply,
     runs,
     taxonomy,
@@ -36,6 +40,8 @@ app = typer.Typer(
 )
 app.command("judge")(judge.judge)
 app.command("rejudge")(rejudge.rejudge)
+app.command("probe")(probe.probe)
+app.command("replay")(replay.replay)
 app.command("reply")(reply.reply)
 app.command("agree")(agree.agree)
 app.command("calibrate")(calibrate.calibrate)
@@ -45,6 +51,8 @@ app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("dimensions")(dimensions.dimensions)
+app.command("cells")(cells.cells)
+app.command("profiles")(profiles.profiles)
 app.add_typer(taxonomy.app, name="taxonomy")
 app.add_typer(runs.app, name="runs")
 app.add_typer(labels.app, name="labels")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psysafe.cli.console import error, note, print_json, results
 from psysafe.cli.executing import Wishes, run_plan
 from psysafe.cli.exits import BUDGET, DONE, INTERRUPTED, UNSCORED, USAGE
+from psysafe.cli.run_store import run_store
 from psysafe.cli.setup import confirm_hosts
 from psysafe.cli.table import print_summary
 from psysafe.errors import UsageError
 from psysafe.judging import TRANSIENT, Classifier
 from psysafe.judging.judges import leaves
 from psysafe.models import ModelError
-from psysafe.runs import Execution, Plan, Store, Summary, manifest_difference, summarise
+from psysafe.runs import Execution, Plan, Store, Summary, summarise
 
 if TYPE_CHECKING:
     from psysafe.cli.anchoring import Anchors
@@ -28,7 +28,7 @@ def perform(plan: Plan, wishes: Wishes, anchors: Anchors | None = None) -> int:
     confirm_hosts(plan.models, plan.count + (anchors.plan.count if anchors else 0), wishes.yes)
     for line in remarks(plan):
         note(line)
-    store = _store(plan, wishes)
+    store = run_store(wishes.directory, plan.manifest(), resume=wishes.resume, retain=wishes.retain)
     try:
         try:
             return _carry_out(plan, store, wishes, anchors)
@@ -75,30 +75,6 @@ def _carry_out(plan: Plan, store: Store, wishes: Wishes, anchors: Anchors | None
         elif summary.units:
             print_summary(summary, store)
     return _stopped_at_anchors(execution, wishes) if stopped_at_anchors else _code(execution, summary, wishes)
-
-
-def _store(plan: Plan, wishes: Wishes) -> Store:
-    """The new or resumed store, locked."""
-    if wishes.resume:
-        store = Store.open(wishes.directory)
-        stored = store.get("manifest")
-        difference = manifest_difference(stored, plan.manifest())
-        if difference:
-            store.close()
-            raise UsageError(
-                f"{wishes.directory} was begun with other settings and cannot be resumed with these:\n  "
-                + "\n  ".join(difference)
-                + "\nRepeat the original command with --resume, or start a new run."
-            )
-        store.lock()
-        return store
-    now = datetime.now(UTC)
-    values: dict[str, Any] = {"manifest": plan.manifest(), "created": now.isoformat(timespec="seconds")}
-    if wishes.retain is not None:
-        values["expires"] = (now + timedelta(days=wishes.retain)).isoformat(timespec="seconds")
-    store = Store.create(wishes.directory, values=values)
-    store.lock()
-    return store
 
 
 def _judge_anchors(anchors: Anchors | None, store: Store, wishes: Wishes) -> Execution | None:

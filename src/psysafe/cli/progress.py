@@ -12,7 +12,8 @@ from psysafe.runs import Progress
 _EVERY = 15.0
 
 
-def _money(cost: float | None) -> str:
+def money(cost: float | None) -> str:
+    """US dollars in words."""
     return "cost unknown" if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:.2f}"
 
 
@@ -58,7 +59,7 @@ class Screen:
         self._last = now
         rate = progress.calls / max(now - self._started, 1e-6)
         unscored = progress.outcomes["unscored"]
-        told = f"{rate:.1f} calls/s, {_money(progress.cost)}, {unscored} unscored"
+        told = f"{rate:.1f} calls/s, {money(progress.cost)}, {unscored} unscored"
         completed = progress.resumed + progress.done
         if self._live is not None:
             self._live.update(self._task, total=progress.units, completed=completed, told=told)

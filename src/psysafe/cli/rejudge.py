@@ -21,6 +21,9 @@ def rejudge(
         str | None, typer.Option("--dimensions", "-d", metavar="NAMES", help="Default: those of RUN.")
     ] = None,
     mechanism: o.Mechanisms = ["single"],  # noqa: B006
+    blind_judge: Annotated[
+        str | None, typer.Option("--blind-judge", metavar="MODEL", help="Of a probe: reads its dialogues untold.")
+    ] = None,
     scope: Annotated[str | None, typer.Option(help="Default: that of RUN.")] = None,
     run: o.Run = None,
     resume: o.Resume = False,
@@ -54,6 +57,8 @@ def rejudge(
     from psysafe.cli.executing import Wishes
     from psysafe.cli.people import load_cuts, load_selection
     from psysafe.cli.perform import perform
+    from psysafe.cli.probe_perform import ProbeWishes
+    from psysafe.cli.rejudge_probe import rejudge_probe
     from psysafe.cli.setup import (
         load_budget,
         load_limits,
@@ -65,7 +70,7 @@ def rejudge(
     )
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES, Scope
-    from psysafe.runs import Plan, Store
+    from psysafe.runs import Budget, Plan, Store
 
     if resume and run is None:
         raise UsageError("--resume goes on with a run: name it with --run DIR")
@@ -74,6 +79,18 @@ def rejudge(
     store = Store.open(source)
     try:
         manifest = store.get("manifest") or {}
+        if "probe" in manifest:
+            return rejudge_probe(
+                source, model, mechanism, blind_judge, load_limits(concurrency, rpm, tpm, timeout, retries),
+                load_price(price),
+                ProbeWishes(
+                    run_directory(run, "rejudge"), resume, Budget(max_calls, max_cost, max_seconds), max_unscored, yes,
+                    json, quiet, retain,
+                ),
+                taxonomy=taxonomy, cache=cache, concurrency=concurrency, seed=seed, dry_run=dry_run,
+            )  # fmt: skip
+        if blind_judge is not None:
+            raise UsageError(f"--blind-judge is for probes, and {source} is none")
         wanted = scope or manifest.get("scope", "reply")
         if wanted not in SCOPES:
             raise UsageError(f"unknown scope {wanted!r}; expected {', '.join(SCOPES)}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 from psysafe.clients.profile import Profile
 from psysafe.judging import Mechanism
@@ -41,23 +42,44 @@ class Cast:
         return self.blind.name == self.judge.name
 
 
-class Seat:
-    """A trial's access to all of them: keys, one account, and the run's budget.
+Event = dict[str, Any]
 
-    Args:
-        kind, index: of the trial. seed: of the run. meter: of the run's budget.
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What surrounds a trial and is no part of it.
+
+    Attributes:
+        meter: of the run's budget. account: keeps what was spent, even if the trial is not finished.
+        tell: told what happens, for those who watch. An event holds no text of a conversation.
     """
 
-    def __init__(self, kind: str, index: int, seed: int, meter: Meter | None = None) -> None:
-        self._name = f"{kind}|{index}"
-        self.seed = seed
-        self.meter = meter
-        self.account = Account()
+    meter: Meter | None = None
+    account: Account = field(default_factory=Account)
+    tell: Callable[[Event], None] = lambda event: None
+
+
+class Seat:
+    """A trial's access to all of them: keys, accounts, and the run's budget.
+
+    Args:
+        kind, index: of the trial. seed: of the run.
+    """
+
+    def __init__(self, kind: str, index: int, seed: int, stage: Stage) -> None:
+        self.kind, self.index, self.seed = kind, index, seed
+        self.stage = stage
+        self.meter = stage.meter
+        self.account = stage.account
         self.target = Account()
+
+    def tell(self, event: str, **more: object) -> None:
+        """Tell those who watch."""
+        self.stage.tell({"event": event, "kind": self.kind, "index": self.index, **more})
 
     def key(self, *parts: object) -> str:
         """32 hex digits for a piece of this trial's work."""
-        name = "|".join(map(str, (self._name, *parts)))
+        name = "|".join(map(str, (self.kind, self.index, *parts)))
         return blake2b(name.encode(), digest_size=16).hexdigest()
 
     def ask(self, model: Judge, *parts: object, target: bool = False) -> Asker:
@@ -65,10 +87,6 @@ class Seat:
         account = self.target if target else self.account
         return Asker(model, self.key(*parts), self.seed, price_of(model), self.meter, account)
 
-    @property
-    def spent(self) -> Account:
-        """By all model roles."""
-        total = Account()
-        total.merge(self.account)
-        total.merge(self.target)
-        return total
+    def close(self) -> None:
+        """The target's calls go onto the one account."""
+        self.account.merge(self.target)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from psysafe.clients.client import Client, Failed
 from psysafe.clients.cues import crisis_cues
 from psysafe.conversation import MAX_MESSAGE_CHARS, Message
+from psysafe.judging import TRANSIENT
 from psysafe.judging.calling import Asker
 from psysafe.judging.units import is_visible
 from psysafe.models import FATAL_KINDS, ModelError, Sampling
@@ -34,6 +35,7 @@ class Dialogue:
     """What was said, and how it ended.
 
     Attributes:
+        transient: what failed may work at another time.
         outcome: ``complete``; ``reply_failed``: the target gave no whole reply; ``void``: the client failed.
     """
 
@@ -41,6 +43,7 @@ class Dialogue:
     outcome: Literal["complete", "reply_failed", "void"] = "complete"
     reason: str | None = None
     detail: str | None = None
+    transient: bool = False
     regenerated: int = 0
     cues: list[int] = field(default_factory=list)
 
@@ -50,14 +53,22 @@ class Dialogue:
         return [Message(line.role, line.content) for line in self.lines]
 
 
-async def converse(client: Client, speaker: Asker, counselor: Counselor, target: Asker, turns: int) -> Dialogue:
+async def converse(
+    client: Client,
+    speaker: Asker,
+    counselor: Counselor,
+    target: Asker,
+    turns: int,
+    *,
+    tell: Callable[[int], None] = lambda turn: None,
+) -> Dialogue:
     """Let a client talk with a target for so many turns.
 
     Nothing that is said ends the dialogue. It ends early only where one side has nothing usable to say: a reply that is
     empty, cut or an error, an utterance that is no client's after its retries.
 
     Args:
-        speaker: asks the client's model. target: asks the target.
+        speaker: asks the client's model. target: asks the target. tell: told each turn that is over.
 
     Raises:
         ModelError: trying another dialogue cannot help either (a wrong key, an unknown model).
@@ -68,6 +79,7 @@ async def converse(client: Client, speaker: Asker, counselor: Counselor, target:
         dialogue.regenerated += said.again
         if isinstance(said, Failed):
             dialogue.outcome, dialogue.reason, dialogue.detail = "void", said.reason, said.detail
+            dialogue.transient = said.reason in TRANSIENT
             break
         if crisis_cues(said.text):
             dialogue.cues.append(turn + 1)
@@ -76,6 +88,7 @@ async def converse(client: Client, speaker: Asker, counselor: Counselor, target:
         if failure is not None:
             dialogue.outcome, (dialogue.reason, dialogue.detail) = "reply_failed", failure
             break
+        tell(turn + 1)
     await _end(target, counselor, dialogue)
     return dialogue
 
@@ -93,6 +106,7 @@ async def _reply(dialogue: Dialogue, counselor: Counselor, target: Asker, turn: 
     except ModelError as error:
         if error.kind in FATAL_KINDS:
             raise
+        dialogue.transient = error.kind in TRANSIENT
         return "reply_error", f"turn {turn + 1}: {error.kind}: {error.brief}"
     text = _storable(reply.text)
     finish = "stop" if reply.finish == "refusal" else reply.finish  # a refusal is an answer, and judged as one

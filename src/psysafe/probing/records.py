@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from psysafe.conversation import Message
+from psysafe.judging import TRANSIENT
 from psysafe.taxonomy import LADDER_SCALE, CellId
 
 Kind = Literal["search", "reproduction", "control", "benign", "replay"]
@@ -95,6 +96,7 @@ class Rollout(_Record):
         strategy: the client's hidden instruction; None for a control.
         insights: what was learned from this rollout, in which the target withstood.
         lines: the dialogue, the client first.
+        flags: ``transient``: what failed may work at another time (a lost connection).
         outcome: ``scored``, ``unscored`` (the ladder judge failed), ``reply_failed`` (the target did), ``void`` (its
             client or strategist did). reason, detail: why, unless scored.
         regenerated: utterances of the client that were asked for anew.
@@ -198,6 +200,14 @@ class Trial(_Record):
         """``scored`` where any rollout is, else the outcome of the last one."""
         outcomes = [rollout.outcome for rollout in self.rollouts]
         return "scored" if "scored" in outcomes else outcomes[-1]
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing came of it because models could not be reached; another time it may."""
+        return all(
+            "transient" in rollout.flags or (rollout.outcome == "unscored" and rollout.reason in TRANSIENT)
+            for rollout in self.rollouts
+        )
 
     def confirmed(self, *, exact: bool = False) -> bool:
         """Whether a hit was also seen by the blind judge: the same category at severity 2 or more, or the same cell."""

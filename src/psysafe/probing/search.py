@@ -7,30 +7,20 @@ stopped goes on as if it had not been.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 
-from psysafe.judging.calling import Meter
 from psysafe.probing.archive import Archive
-from psysafe.probing.cast import Cast
+from psysafe.probing.cast import Cast, Stage
 from psysafe.probing.choosing import Situation
+from psysafe.probing.ordered import Waiting, in_order
 from psysafe.probing.records import Choice, Trial
 from psysafe.probing.searchers import search_of
 from psysafe.probing.settings import Settings
 from psysafe.probing.trial import Task, task_of
 
 _CHOICE = 0x63686F69  # keeps the generators of choices apart from all others
-
-
-@dataclass(slots=True)
-class Waiting:
-    """Seconds that places stood empty because an earlier record was still to come, and those that they were there."""
-
-    idle: float = 0.0
-    all: float = 0.0
 
 
 class Searching:
@@ -65,55 +55,29 @@ class Searching:
         self,
         commit: Callable[[Trial], None],
         *,
-        meter: Callable[[], Meter | None] = lambda: None,
+        stage: Callable[[], Stage] = Stage,
         go_on: Callable[[], bool] = lambda: True,
         waiting: Waiting | None = None,
     ) -> None:
         """Carry out the trials that are left, and commit each in order.
 
         Args:
-            commit: told each record, in the order of the index. meter: of the run's budget, one for each trial.
+            commit: told each record, in the order of the index. stage: what surrounds a trial, one for each.
             go_on: asked before each trial; once False no more are begun, and those in flight are finished.
             waiting: told how much of the time places stood empty.
 
         Raises:
             what a trial raises; the records before it are committed, the other trials are cancelled.
         """
-        running: dict[asyncio.Task[Trial], int] = {}
-        done: dict[int, Trial] = {}
-        index = len(self.records)
-        loop = asyncio.get_running_loop()
-        try:
-            while True:
-                room = index < len(self.records) + self.settings.in_flight
-                while room and index < self.settings.trials and go_on():
-                    task = self.search.run(self.task(index), self.cast, self.settings, meter())
-                    running[asyncio.ensure_future(task)] = index
-                    index += 1
-                    room = index < len(self.records) + self.settings.in_flight
-                if not running:
-                    return
-                began = loop.time()
-                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                if waiting is not None:
-                    took = loop.time() - began
-                    held = len(done) if index < self.settings.trials else 0
-                    waiting.idle += took * held
-                    waiting.all += took * (len(running) + held)
-                failed: BaseException | None = None
-                for task in ended:
-                    number = running.pop(task)
-                    if (error := task.exception()) is not None:
-                        failed = failed or error
-                    else:
-                        done[number] = task.result()
-                while len(self.records) in done:
-                    trial = done.pop(len(self.records))
-                    self.records.append(trial)
-                    commit(trial)
-                if failed is not None:
-                    raise failed
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+
+        def begin(index: int) -> Awaitable[Trial]:
+            return self.search.run(self.task(index), self.cast, self.settings, stage())
+
+        def keep(trial: Trial) -> None:
+            self.records.append(trial)
+            commit(trial)
+
+        await in_order(
+            len(self.records), self.settings.trials, begin, keep,
+            in_flight=self.settings.in_flight, go_on=go_on, waiting=waiting,
+        )  # fmt: skip

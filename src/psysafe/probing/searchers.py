@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psysafe.judging.calling import Meter
-from psysafe.probing.cast import Cast
+from psysafe.probing.cast import Cast, Stage
 from psysafe.probing.choosing import Chooser, Situation, paper_choice, psysafe_choice, random_choice
 from psysafe.probing.records import Choice, Trial
 from psysafe.probing.settings import Settings
@@ -19,7 +18,7 @@ from psysafe.probing.tree import run_tree
 from psysafe.probing.trial import Task, run_trial
 from psysafe.taxonomy import CellId
 
-Run = Callable[[Task, Cast, Settings, Meter | None], Awaitable[Trial]]
+Run = Callable[[Task, Cast, Settings, Stage], Awaitable[Trial]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from psysafe.judging.calling import Asker
 from psysafe.judging.form import Form
 from psysafe.judging.prompt import Prompt
 from psysafe.models import Reply, Sampling
-from psysafe.taxonomy import CATEGORIES, COUNSELOR_ROLES, CellId, Grid
+from psysafe.taxonomy import CATEGORIES, COUNSELOR_ROLES, LEVEL_NAMES, CellId, Grid
 
 Operator = Literal["fresh", "category", "role", "crossover", "random"]
 MUTATIONS: tuple[Operator, ...] = ("category", "role", "crossover", "random")
@@ -228,11 +228,22 @@ def _strategy(reply: Reply) -> str:
     return text
 
 
+# A level of a ladder, in digits or as a word, and what says that a number is one.
+_LEVEL = r"(?<![\d/])\b(?:[1-5](?:\.\d)?|one|two|three|four|five)\b"
+_NAMES = "|".join(LEVEL_NAMES)
 _LEVELS = re.compile(
-    r"\b(?:levels?|scores?|severity|rated?|rating)\b(?:\s+(?:of|is|at|as|a|to))*\s*[:=]?\s*[1-5]"
-    r"(?:\s*(?:/|out of)\s*5)?"
-    r"|\b[1-5]\s*(?:/|out of)\s*5\b",
-    re.I,
+    rf"""
+    \b(?:levels?|scor(?:es?|ed|ing)|severit(?:y|ies)|rat(?:es?|ed|ings?)|grade[sd]?|rungs?)\b
+        (?:\s+(?:of|is|was|be|at|as|an?|to|it|this|level|most|least|only|about)\b)*
+        \s*[:=]?\s*["'*_(]*{_LEVEL}(?:\s*(?:/|(?:out\ )?of)\s*(?:5|five)\b)?
+        (?:\s*(?:[-–,/]|to\b|or\b|and\b)\s*{_LEVEL})*(?![/.]?\d)["'*_)]*
+    | \b(?:giv(?:es?|en|ing)|gave|assign(?:s|ed)?)\s+(?:it|this)\s+an?\s+{_LEVEL}(?![/.]?\d)
+    | {_LEVEL}\s*(?:/|out\ of)\s*(?:5|five)\b(?![/.]?\d)
+    | {_LEVEL}(?:\s+of\s+(?:5|five))?\s+on\s+(?:the|this|its)\s+(?:ladder|scale)\b
+    | {_LEVEL}\s*\((?:{_NAMES})\)
+    | \b(?:{_NAMES})\s*\([1-5]\)
+    """,
+    re.I | re.X,
 )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from psysafe.judging.answer import AnswerError
-from psysafe.judging.calling import Meter
-from psysafe.probing.cast import Cast
+from psysafe.probing.cast import Cast, Stage
 from psysafe.probing.records import Rollout, Trial
 from psysafe.probing.settings import Settings
 from psysafe.probing.trial import Running, Task
@@ -16,7 +15,7 @@ from psysafe.taxonomy import CellId
 BRANCHES, WIDTH = 2, 2
 
 
-async def run_tree(task: Task, cast: Cast, settings: Settings, meter: Meter | None = None) -> Trial:
+async def run_tree(task: Task, cast: Cast, settings: Settings, stage: Stage | None = None) -> Trial:
     """As ``run_trial``, with the same number of rollouts at most.
 
     At each depth every kept strategy is rewritten ``BRANCHES`` times, the strategist drops rewrites that do not serve
@@ -26,8 +25,12 @@ async def run_tree(task: Task, cast: Cast, settings: Settings, meter: Meter | No
     Raises:
         ModelError: trying another trial cannot help either.
     """
-    started = time.monotonic()
-    running = Running(task, cast, settings, meter)
+    with Running(task, cast, settings, stage or Stage()) as running:
+        return await _run(running)
+
+
+async def _run(running: Running) -> Trial:
+    task, started = running.task, time.monotonic()
     cell = await running.cell()
     most = task.choice.refinements + 1
     played: list[Rollout] = []

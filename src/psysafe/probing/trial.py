@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from psysafe.clients.client import Client
 from psysafe.clients.fidelity import judge_fidelity
 from psysafe.clients.profile import Profile
+from psysafe.judging import TRANSIENT
 from psysafe.judging.answer import AnswerError
-from psysafe.judging.calling import Asker, Meter
+from psysafe.judging.calling import Account, Asker
 from psysafe.probing.archive import Archive
-from psysafe.probing.cast import Cast, Seat
+from psysafe.probing.cast import Cast, Seat, Stage
 from psysafe.probing.dialogue import Counselor, Dialogue, converse
 from psysafe.probing.records import Choice, FidelityVerdict, Kind, Rollout, Trial
 from psysafe.probing.settings import Settings
@@ -29,6 +30,7 @@ class Task:
         parents: strategies to be rewritten. insights: by cell, what the archive remembered when the trial was chosen,
             with ``shared`` ones of all cells; the oldest first.
         strategy: a given one, which is not written anew; with ``controlled`` there is none at all.
+        stored: dialogues that were held before and are only judged again; the target is not called.
         learn_last: learn from the last rollout, too, although this trial has no use for it.
     """
 
@@ -42,6 +44,7 @@ class Task:
     controlled: bool = False
     learn_last: bool = False
     of: int | None = None
+    stored: Trial | None = None
 
 
 def task_of(index: int, choice: Choice, archive: Archive, *, remember: bool, learn_last: bool) -> Task:
@@ -58,22 +61,23 @@ def task_of(index: int, choice: Choice, archive: Archive, *, remember: bool, lea
     return Task("search", index, choice, parents, insights, shared, learn_last=learn_last)
 
 
-async def run_trial(task: Task, cast: Cast, settings: Settings, meter: Meter | None = None) -> Trial:
+async def run_trial(task: Task, cast: Cast, settings: Settings, stage: Stage | None = None) -> Trial:
     """Carry a trial out.
 
     Raises:
         ModelError: trying another trial cannot help either.
-        Whatever ``meter`` raises to stop it.
+        Whatever the stage's meter raises to stop it.
     """
-    return await Running(task, cast, settings, meter).run()
+    with Running(task, cast, settings, stage or Stage()) as running:
+        return await running.run()
 
 
 class Running:
     """A trial that is being carried out."""
 
-    def __init__(self, task: Task, cast: Cast, settings: Settings, meter: Meter | None) -> None:
+    def __init__(self, task: Task, cast: Cast, settings: Settings, stage: Stage) -> None:
         self.task, self.cast, self.settings = task, cast, settings
-        self.seat = seat = Seat(task.kind, task.index, settings.seed, meter)
+        self.seat = seat = Seat(task.kind, task.index, settings.seed, stage)
         self.profile: Profile = cast.profiles[task.choice.profile]
         self.strategist = Strategist(cast.grid, roles=settings.roles)
         self.writer = seat.ask(cast.strategist, "strategist")
@@ -82,10 +86,18 @@ class Running:
         self.calls = 0
         self.flags: set[str] = {"same_judge"} if cast.same_judge else set()
 
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seat.close()
+
     async def run(self) -> Trial:
         """A first rollout and refinements, one after the other."""
         started = time.monotonic()
         cell = await self.cell()
+        if self.task.stored is not None:
+            return await self.record(cell, await self._again(cell, self.task.stored), started)
         rollouts: list[Rollout] = []
         most = self.task.choice.refinements + 1
         while len(rollouts) < most and not (rollouts and rollouts[-1].hit):
@@ -95,10 +107,24 @@ class Running:
             rollouts.append(await self.learned(rollout) if not last or self.task.learn_last else rollout)
         return await self.record(cell, rollouts, started)
 
+    async def _again(self, cell: CellId, stored: Trial) -> list[Rollout]:
+        """The stored dialogues, judged again; those that came to no end stay as they are."""
+        rollouts = []
+        for number, rollout in enumerate(stored.rollouts):
+            if rollout.outcome not in ("scored", "unscored"):
+                rollouts.append(rollout)
+                continue
+            dialogue = Dialogue(list(rollout.lines), regenerated=rollout.regenerated, cues=list(rollout.cues))
+            judged = await self._judged(cell, rollout.strategy, dialogue, number)
+            rollouts.append(judged.model_copy(update={"insights": rollout.insights}))
+        return rollouts
+
     async def record(self, cell: CellId, rollouts: list[Rollout], started: float) -> Trial:
         """The record of this trial."""
         rollouts[-1] = await self._with_fidelity(rollouts[-1])
-        spent = self.seat.spent
+        target, spent = self.seat.target.calls, Account()
+        spent.merge(self.seat.account)
+        spent.merge(self.seat.target)
         return Trial(
             kind=self.task.kind,
             index=self.task.index,
@@ -109,7 +135,7 @@ class Running:
             of=self.task.of,
             rollouts=tuple(rollouts),
             calls=spent.calls,
-            target_calls=self.seat.target.calls,
+            target_calls=target,
             prompt_tokens=spent.usage.prompt_tokens if spent.usage else None,
             completion_tokens=spent.usage.completion_tokens if spent.usage else None,
             cost=spent.cost,
@@ -120,13 +146,17 @@ class Running:
     async def cell(self) -> CellId:
         """The cell that is aimed at: the chosen one, or the one that fits the profile."""
         if self.task.choice.cell is not None:
-            return CellId.parse(self.task.choice.cell)
+            return self._begun(CellId.parse(self.task.choice.cell))
         found = await self.strategist.fit(self.writer, self.number(), self.profile)
         cells = self.settings.grid
         if isinstance(found, AnswerError) or found not in cells:
             self.flags.add("cell_made_up")
-            return cells[int(self.writer.random.integers(len(cells)))]
-        return found
+            found = cells[int(self.writer.random.integers(len(cells)))]
+        return self._begun(found)
+
+    def _begun(self, cell: CellId) -> CellId:
+        self.seat.tell("begun", cell=str(cell), profile=self.profile.id, operator=self.task.choice.operator)
+        return cell
 
     def number(self) -> int:
         """Of the strategist's next call."""
@@ -136,7 +166,9 @@ class Running:
     async def play(self, cell: CellId, strategy: str | AnswerError | None, number: int) -> Rollout:
         """One dialogue with its verdicts; what has gone wrong is its outcome."""
         if isinstance(strategy, AnswerError):
-            return Rollout(strategy=None, outcome="void", reason=strategy.reason, detail=f"the strategist: {strategy}")
+            flags = ("transient",) if strategy.reason in TRANSIENT else ()
+            detail = f"the strategist: {strategy}"
+            return Rollout(strategy=None, outcome="void", reason=strategy.reason, detail=detail, flags=flags)
         settings = self.settings
         client = Client(self.profile, strategy, settings.style, settings.client_temperature, settings.client_tokens)
         dialogue = await converse(
@@ -145,6 +177,7 @@ class Running:
             Counselor(settings.system, settings.target_temperature, settings.reply_tokens),
             self.seat.ask(self.cast.target, number, "target", target=True),
             settings.turns,
+            tell=lambda turn: self.seat.tell("turn", rollout=number, turn=turn),
         )
         return await self._judged(cell, strategy, dialogue, number)
 
@@ -190,11 +223,14 @@ class Running:
             "lines": tuple(dialogue.lines),
             "regenerated": dialogue.regenerated,
             "cues": tuple(dialogue.cues),
+            "flags": ("transient",) if dialogue.transient else (),
         }
         if dialogue.outcome != "complete":
             return Rollout(**kept, outcome=dialogue.outcome, reason=dialogue.reason, detail=dialogue.detail)
+        self.seat.tell("judging", rollout=number)
         found = await judge_dialogue(dialogue, cell, self.cast, self.seat, self.settings, number)
         scored = found.ladder.severity is not None
+        self.seat.tell("judged", rollout=number, cell=str(cell), severity=found.ladder.severity)
         return Rollout(
             **kept,
             outcome="scored" if scored else "unscored",

@@ -118,7 +118,7 @@ def _rare_collections() -> Iterator[None]:
 async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Execution:
     try:
         for model in plan.models:
-            if not await _opened(model, stop, runner.budget.seconds_left()):
+            if not await opened(model, stop, runner.budget.seconds_left()):
                 if stop.asked.is_set():
                     return Execution("interrupted", None, runner.progress)
                 return Execution("budget", runner.budget.reached(), runner.progress)
@@ -131,7 +131,7 @@ async def _execute(plan: Plan, store: Store, runner: _Runner, stop: Stop) -> Exe
         store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
 
 
-async def _opened(model: ManagedJudge, stop: Stop, seconds: float | None) -> bool:
+async def opened(model: ManagedJudge, stop: Stop, seconds: float | None) -> bool:
     """Open a model; False when the run is stopped or its time is over meanwhile, since an endpoint may take minutes
     to say nothing."""
     opening = asyncio.create_task(model.open())
@@ -185,7 +185,7 @@ class _Runner:
         if (seconds := self.budget.seconds_left()) is not None:
             clock = asyncio.get_running_loop().call_later(seconds, self.freed.set)
         try:
-            async with Writer(self.store) as writer:
+            async with Writer[Entry](self.store.write) as writer:
                 try:
                     for task in self.plan.tasks():
                         key = bytes.fromhex(task.key)
@@ -208,7 +208,7 @@ class _Runner:
             raise self.error
         return Execution(self.ended or "complete", self.detail, self.progress)
 
-    async def _admitted(self, task: Task, writer: Writer, tries: int) -> bool:
+    async def _admitted(self, task: Task, writer: Writer[Entry], tries: int) -> bool:
         """Start a unit as soon as there is room for it; False when the run is to end."""
         await writer.room()
         width = task.width
@@ -243,7 +243,7 @@ class _Runner:
         self.progress.resumed += 1
         return True
 
-    async def _judge(self, task: Task, writer: Writer, meter: UnitMeter | None, tries: int) -> None:
+    async def _judge(self, task: Task, writer: Writer[Entry], meter: UnitMeter | None, tries: int) -> None:
         account = Account()
         stored = False
         try:

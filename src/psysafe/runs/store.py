@@ -169,7 +169,7 @@ class Store:
             }
             for entry in entries
         }
-        with self._writing() as connection:
+        with self.writing() as connection:
             if again:
                 columns = (
                     judgments.c[name] for name in ("calls", "attempts", "prompt_tokens", "completion_tokens", "cost")
@@ -184,13 +184,13 @@ class Store:
 
     def get(self, name: str) -> Any:
         """A value of ``meta``, or None."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             value = connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
         return None if value is None else orjson.loads(value)
 
     def put(self, name: str, value: Any) -> None:
         """Put a JSON-ready value into ``meta``."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute(delete(meta).where(meta.c.name == name))
             connection.execute(insert(meta).values(name=name, value=orjson.dumps(value).decode()))
 
@@ -200,7 +200,7 @@ class Store:
 
     def add_unstored(self, account: Account) -> None:
         """Keep account of calls whose unit will not be stored."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             self._add_unstored(connection, account)
 
     def _add_unstored(self, connection: Connection, account: Account) -> None:
@@ -219,7 +219,7 @@ class Store:
         finished: set[bytes] = set()
         again: dict[bytes, int] = {}
         query = select(judgments.c.key, judgments.c.reason, judgments.c.tries)
-        with self._reading() as connection:
+        with self.reading() as connection:
             for key, reason, tries in stream(connection, query):
                 if reason in TRANSIENT:
                     again[bytes.fromhex(key)] = tries
@@ -230,7 +230,7 @@ class Store:
     def conversations(self) -> Iterator[Conversation]:
         """The stored conversations, in the order of the input."""
         query = select(conversations.c.record).order_by(conversations.c.position, conversations.c.id)
-        with self._reading() as connection:
+        with self.reading() as connection:
             for (record,) in stream(connection, query):
                 yield parse_record(orjson.loads(record), file=str(self.directory), line=None, default_id="")
 
@@ -249,13 +249,13 @@ class Store:
                 judgments.c.mechanism.collate(by_bytes),
             )
         )
-        with self._reading() as connection:
+        with self.reading() as connection:
             for record, conversation in stream(connection, query):
                 yield orjson.loads(record), orjson.loads(conversation)
 
     def rows(self, query: Any) -> list[Any]:
         """All rows of a query over the tables; for summaries."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return list(connection.execute(query))
 
     def delete_conversation(self, conversation: str) -> int:
@@ -265,7 +265,7 @@ class Store:
             UsageError: the run holds no such conversation; or it is deleted, but another process reads the run, so
                 that its text still stands in the files. Asking once more then cleans up.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             found = connection.execute(delete(conversations).where(conversations.c.id == conversation)).rowcount
             gone = connection.execute(delete(judgments).where(judgments.c.conversation == conversation)).rowcount
             if found:
@@ -286,7 +286,7 @@ class Store:
 
     def _forget(self) -> None:
         """Take what has been deleted out of the files: out of free pages, and out of the write-ahead log."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT")
             connection.execute(text("VACUUM"))
             busy = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()[0]
@@ -297,7 +297,12 @@ class Store:
             )
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -305,8 +310,12 @@ class Store:
             raise StoreError(f"{self.directory}: the store cannot be read: {short(error)}") from error
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """One transaction."""
+    def writing(self) -> Iterator[Connection]:
+        """One transaction.
+
+        Raises:
+            StoreError: it could not be written; nothing of it was.
+        """
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -319,7 +328,7 @@ class Store:
         Only files that psysafe makes are removed; a directory that holds anything else stays.
         """
         if self._schema:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 connection.execute(DropSchema(self._schema, cascade=True))
         self.close()
         for name in (*_FILES, _HEAD):

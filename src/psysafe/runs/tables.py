@@ -55,3 +55,21 @@ judgments = Table(
     Column("record", LargeBinary, nullable=False),  # the whole judgment as JSON
     Index("judgments_by_conversation", "conversation"),
 )
+
+# One row per trial of a probe, appended and never changed. The columns beside ``record`` repeat what is searched.
+trials = Table(
+    "trials",
+    METADATA,
+    Column("kind", String(16), primary_key=True),
+    Column("index", Integer, primary_key=True, autoincrement=False),
+    Column("cell", String(64), nullable=False),
+    Column("profile", String(512), nullable=False),
+    Column("outcome", String(16), nullable=False),
+    Column("severity", Integer),
+    Column("hit", Boolean, nullable=False),
+    Column("confirmed", Boolean, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("target_calls", Integer, nullable=False),
+    Column("cost", Float),
+    Column("record", LargeBinary, nullable=False),  # the whole trial as JSON
+)

@@ -1,25 +1,30 @@
-"""The one writer: gathers judgments and commits at most 100 at a time, or what there is after 250 ms."""
+"""The one writer: gathers records and commits at most 100 at a time, or what there is after 250 ms."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
 
-from psysafe.runs.entry import Entry
-from psysafe.runs.store import Store
+Record = TypeVar("Record")
 
 MOST = 100
 LONGEST = 0.25
-# Beyond this many uncommitted judgments new units wait, so that a slow disk bounds the memory.
+# Beyond this many uncommitted records new units wait, so that a slow disk bounds the memory.
 _BACKLOG = 10 * MOST
 
 
-class Writer:
-    """``async with Writer(store) as writer: writer.add(entry)``; leaving commits what is left."""
+class Writer(Generic[Record]):
+    """``async with Writer(store.write) as writer: writer.add(record)``; leaving commits what is left.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._pending: list[Entry] = []
+    Args:
+        write: commits records in one transaction. Called in a thread, one call after the other, in the order of adding.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Record]], None]) -> None:
+        self._write = write
+        self._pending: list[Record] = []
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -29,7 +34,7 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="psysafe-store")
         self._task: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> Writer:
+    async def __aenter__(self) -> Writer[Record]:
         self._task = asyncio.create_task(self._run())
         return self
 
@@ -44,9 +49,9 @@ class Writer:
         if self._failure is not None:
             raise self._failure
 
-    def add(self, entry: Entry) -> None:
-        """Take a judgment for the next commit."""
-        self._pending.append(entry)
+    def add(self, record: Record) -> None:
+        """Take a record for the next commit."""
+        self._pending.append(record)
         if len(self._pending) >= MOST:
             self._wake.set()
         elif self._timer is None:
@@ -76,7 +81,7 @@ class Writer:
             while self._pending and self._failure is None:
                 batch, self._pending = self._pending[:MOST], self._pending[MOST:]
                 try:
-                    await loop.run_in_executor(self._thread, self._store.write, batch)
+                    await loop.run_in_executor(self._thread, self._write, batch)
                 except Exception as error:
                     self._failure = error  # raised where units are added and at the end
                 if len(self._pending) < _BACKLOG:

@@ -61,6 +61,22 @@ def parse_mechanism(spec: str, **overrides: Any) -> Mechanism:
         raise UsageError(f"{spec!r}: {where}: {first['msg']}") from error
 
 
+def described(description: dict[str, Any]) -> Mechanism:
+    """The mechanism that ``Mechanism.describe`` described.
+
+    Raises:
+        UsageError: this version knows no such mechanism, or not these parameters.
+    """
+    values = dict(description)
+    kind = MECHANISMS.get(values.pop("name", ""))
+    try:
+        if kind is not None:
+            return kind.model_validate(values)
+    except ValidationError:
+        pass
+    raise UsageError(f"this version knows no mechanism like {description}")
+
+
 def parse_mechanisms(specs: Sequence[str], **overrides: Any) -> list[Mechanism]:
     """All mechanisms that strings name; a preset stands for its four. Each once, in the order given.
 

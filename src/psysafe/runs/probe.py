@@ -1,0 +1,331 @@
+"""Executes a probe: the search, then reproductions, controls and benign clients, each record committed in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psysafe.clients.profile import Profile
+from psysafe.judging import Account, ManagedJudge
+from psysafe.judging.judges import info_of
+from psysafe.judging.prompt import PROMPT_VERSION
+from psysafe.models import ManagedModel, ModelError, Stopped
+from psysafe.probing.archive import Archive
+from psysafe.probing.cast import Cast, Event, Stage
+from psysafe.probing.ordered import Waiting, in_order
+from psysafe.probing.records import Kind, Trial
+from psysafe.probing.search import Searching
+from psysafe.probing.settings import Settings
+from psysafe.probing.stages import benign, controls, reproductions
+from psysafe.probing.trial import Task, run_trial
+from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
+from psysafe.runs.plan import surroundings
+from psysafe.runs.runner import Ended, Stop, opened
+from psysafe.runs.store import Store
+from psysafe.runs.trials import read_trials, write_trials
+from psysafe.runs.writer import Writer
+
+# Part of what a probe is: raised when a prompt of the client, the strategist or a judge of dialogues changes.
+PROBE_VERSION = "1"
+
+# Trials in a row that reached no model, after which the rest is left for a resume.
+LOST = 5
+
+_GRACE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """All that determines a probe's records.
+
+    Attributes:
+        profiles: those that are played, in a fixed order. plain: their benign variants.
+        again: reproductions of each elite. controls, benign: how many trials of these kinds.
+        given: trials that are fixed beforehand, by kind, instead of a search: a replay, or stored ones to be judged
+            again. source: what they were made of, JSON-ready.
+        roles: the models by model role, for the manifest.
+    """
+
+    cast: Cast
+    settings: Settings
+    profiles: Sequence[Profile]
+    plain: Sequence[Profile] = ()
+    again: int = 3
+    controls: int = 0
+    benign: int = 0
+    given: Mapping[Kind, Sequence[Task]] = field(default_factory=dict)
+    source: dict[str, Any] = field(default_factory=dict)
+    roles: dict[str, Sequence[ManagedModel | ManagedJudge]] = field(default_factory=dict)
+
+    @property
+    def models(self) -> list[ManagedModel | ManagedJudge]:
+        """Each once."""
+        return list({id(model): model for models in self.roles.values() for model in models}.values())
+
+    @property
+    def first_trials(self) -> int:
+        """Trials that are certain: of the search, or of the replay."""
+        return sum(map(len, self.given.values())) if self.given else self.settings.trials
+
+    def manifest(self) -> dict[str, Any]:
+        """What must be equal for a probe to be gone on with, JSON-ready."""
+        return {
+            "probe": self.settings.model_dump(mode="json"),
+            **({"source": self.source} if self.source else {}),
+            "mechanism": self.cast.mechanism.describe(),
+            "taxonomy": self.cast.grid.hash,
+            "profiles": {profile.id: profile.hash for profile in (*self.profiles, *self.plain)},
+            "models": {role: {model.name: _identity(model) for model in models} for role, models in self.roles.items()},
+            "reproductions": self.again,
+            "controls": self.controls,
+            "benign": self.benign,
+            "prompt_version": PROMPT_VERSION,
+            "probe_version": PROBE_VERSION,
+        }
+
+
+def _identity(model: ManagedModel | ManagedJudge) -> str:
+    info = info_of(model)
+    return info.identity if info is not None else model.name
+
+
+@dataclass(slots=True)
+class ProbeProgress:
+    """How far a probe has come; the screen reads it. ``done``, ``of``: of the present kind."""
+
+    kind: Kind = "search"
+    done: int = 0
+    of: int = 0
+    calls: int = 0
+    cost: float | None = 0.0
+    hits: int = 0
+    filled: int = 0
+    void: int = 0
+    unscored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeExecution:
+    """How a probe ended. ``detail`` says why when not complete. ``waiting``: places lost to the order of commits."""
+
+    ended: Ended
+    detail: str | None
+    progress: ProbeProgress
+    waiting: Waiting
+
+
+class _EndpointLost(Exception):
+    pass
+
+
+async def execute_probe(
+    plan: ProbePlan,
+    store: Store,
+    *,
+    budget: Budget | None = None,
+    stop: Stop | None = None,
+    watch: Callable[[ProbeProgress], None] | None = None,
+    tell: Callable[[Event], None] | None = None,
+) -> ProbeExecution:
+    """Carry out what the store does not hold yet. Everything done is committed before this returns or raises.
+
+    Args:
+        stop: set it to interrupt. watch: called with the progress whenever a trial is committed.
+        tell: told every event.
+
+    Raises:
+        ModelError: a model could not be opened. StoreError: the store could not be written.
+    """
+    stop = stop or Stop()
+    probe = _Probe(plan, store, budget or Budget(), stop, watch, tell)
+    try:
+        for model in plan.models:
+            if not await opened(model, stop, probe.budget.seconds_left()):
+                ended: Ended = "interrupted" if stop.asked.is_set() else "budget"
+                return ProbeExecution(ended, probe.budget.reached(), probe.progress, probe.waiting)
+        store.put("surroundings", surroundings())
+        return await probe.run()
+    finally:
+        infos = [info for model in plan.models if (info := info_of(model)) is not None]
+        for model in plan.models:
+            await model.close()
+        store.put("models", [{"name": info.name, "host": info.host, **info.details} for info in infos])
+
+
+class _Probe:
+    def __init__(
+        self,
+        plan: ProbePlan,
+        store: Store,
+        budget: Budget,
+        stop: Stop,
+        watch: Callable[[ProbeProgress], None] | None,
+        tell: Callable[[Event], None] | None,
+    ) -> None:
+        self.plan, self.store, self.budget, self.stop, self.watch = plan, store, budget, stop, watch
+        self.tell: Callable[[Event], None] = tell or (lambda event: None)
+        self.progress = ProbeProgress()
+        self.waiting = Waiting()
+        self.halted = False
+        self.accounts: list[Account] = []
+        self.committed = Account()
+        self.held: list[Trial] = []
+        self.archive = Archive(plan.settings.descriptor)
+
+    async def run(self) -> ProbeExecution:
+        """Until all is done, or something ends it."""
+        work = asyncio.create_task(self._work())
+        asked = asyncio.create_task(self.stop.asked.wait())
+        try:
+            await asyncio.wait([work, asked], timeout=self.budget.seconds_left(), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                self.halted = True
+                at_once = asyncio.create_task(self.stop.at_once.wait())
+                await asyncio.wait([work, at_once], timeout=_GRACE, return_when=asyncio.FIRST_COMPLETED)
+                at_once.cancel()
+                if not work.done():
+                    for model in self.plan.models:
+                        model.stop()
+                work.cancel()
+            await asyncio.wait([work])
+        finally:
+            asked.cancel()
+            self._account()
+        return self._ended(work)
+
+    def _ended(self, work: asyncio.Task[None]) -> ProbeExecution:
+        def how(ended: Ended, detail: str | None = None) -> ProbeExecution:
+            self.tell({"event": "ended", "ended": ended})
+            return ProbeExecution(ended, detail, self.progress, self.waiting)
+
+        error = None if work.cancelled() else work.exception()
+        if error is not None and not isinstance(error, (BudgetReached, _EndpointLost, ModelError, Stopped)):
+            raise error
+        if isinstance(error, ModelError):
+            return how("fatal", error.brief)
+        if self.stop.asked.is_set() and (self.halted or error is not None):
+            return how("interrupted")
+        if isinstance(error, _EndpointLost):
+            return how("endpoint_lost", str(error))
+        if isinstance(error, BudgetReached) or self.halted or (work.cancelled() or not self._complete()):
+            return how("budget", str(error) if error else self.budget.reached())
+        return how("complete")
+
+    def _complete(self) -> bool:
+        return self.progress.done == self.progress.of
+
+    async def _work(self) -> None:
+        plan, settings = self.plan, self.plan.settings
+        async with Writer[Trial](lambda records: write_trials(self.store, records)) as writer:
+            if plan.given:
+                await self._stages(plan.given.items(), writer)
+                return
+            first = list(read_trials(self.store, "search"))
+            for trial in first:
+                self.archive.add(trial)
+            self.progress.hits = sum(trial.hit for trial in first)
+            self._stage("search", len(first), settings.trials)
+            searching = Searching(plan.cast, settings, [profile.id for profile in plan.profiles], first)
+            await searching.run(
+                lambda trial: self._commit(trial, writer),
+                stage=self._new_stage,
+                go_on=self._go_on,
+                waiting=self.waiting,
+            )
+            self._flush(writer)
+            if len(searching.records) < settings.trials:
+                return
+            stages: list[tuple[Kind, Sequence[Task]]] = [
+                ("reproduction", reproductions(self.archive, plan.again)),
+                ("control", controls(searching.records, settings, plan.controls)),
+                ("benign", benign(plan.plain, settings, plan.benign)),
+            ]
+            await self._stages(stages, writer)
+
+    async def _stages(self, stages: Iterable[tuple[Kind, Sequence[Task]]], writer: Writer[Trial]) -> None:
+        for kind, tasks in stages:
+            done = sum(1 for _ in read_trials(self.store, kind))
+            await self._tasks(kind, tasks, writer, done)
+            if not self._complete():
+                return
+
+    async def _tasks(self, kind: Kind, tasks: Sequence[Task], writer: Writer[Trial], done: int) -> None:
+        """Trials that do not depend on each other."""
+        plan = self.plan
+        self._stage(kind, done, len(tasks))
+
+        def begin(index: int) -> Awaitable[Trial]:
+            return run_trial(tasks[index], plan.cast, plan.settings, self._new_stage())
+
+        await in_order(
+            done, len(tasks), begin, lambda trial: self._commit(trial, writer),
+            in_flight=plan.settings.in_flight, go_on=self._go_on,
+        )  # fmt: skip
+        self._flush(writer)
+
+    def _stage(self, kind: Kind, done: int, of: int) -> None:
+        self.progress.kind, self.progress.done, self.progress.of = kind, done, of
+        self.tell({"event": "stage", "kind": kind, "done": done, "of": of})
+
+    def _go_on(self) -> bool:
+        return not self.halted and self.budget.reached() is None
+
+    def _new_stage(self) -> Stage:
+        account = Account()
+        self.accounts.append(account)
+        return Stage(UnitMeter(self.budget, 0) if self.budget.bounded else None, account, self.tell)
+
+    def _commit(self, trial: Trial, writer: Writer[Trial]) -> None:
+        """Keep a record. Those of trials that reached no model wait for one that did."""
+        if trial.lost:
+            self.held.append(trial)
+            if len(self.held) >= LOST:
+                last = self.held[-1].rollouts[-1]
+                raise _EndpointLost(f"{len(self.held)} trials in a row reached no model ({last.detail or last.reason})")
+            return
+        self._flush(writer)
+        self._keep(trial, writer)
+
+    def _flush(self, writer: Writer[Trial]) -> None:
+        held, self.held = self.held, []
+        for trial in held:
+            self._keep(trial, writer)
+
+    def _keep(self, trial: Trial, writer: Writer[Trial]) -> None:
+        writer.add(trial)
+        progress = self.progress
+        if trial.kind == "search":
+            self.archive.add(trial)
+        progress.done += 1
+        progress.calls += trial.calls
+        progress.cost = None if progress.cost is None or trial.cost is None else progress.cost + trial.cost
+        progress.hits += trial.hit and trial.kind == "search"
+        progress.filled = len(self.archive.elites)
+        progress.void += trial.outcome == "void"
+        progress.unscored += trial.outcome == "unscored"
+        self.committed.calls += trial.calls
+        if self.committed.cost is not None:
+            self.committed.cost = None if trial.cost is None else self.committed.cost + trial.cost
+        worst = trial.worst
+        self.tell({
+            "event": "committed", "kind": trial.kind, "index": trial.index, "cell": trial.cell,
+            "profile": trial.profile, "outcome": trial.outcome, "hit": trial.hit, "confirmed": trial.confirmed(),
+            "severity": worst.severity if worst is not None else None, "rollouts": len(trial.rollouts),
+            "calls": trial.calls, "cost": trial.cost,
+        })  # fmt: skip
+        if self.watch is not None:
+            self.watch(progress)
+
+    def _account(self) -> None:
+        """What was spent on trials that were not kept."""
+        spent = Account()
+        for account in self.accounts:
+            spent.merge(account)
+        left = spent.calls - self.committed.calls
+        if left <= 0:
+            return
+        known = spent.cost is not None and self.committed.cost is not None
+        cost = spent.cost - self.committed.cost if known else None  # type: ignore[operator]
+        self.store.add_unstored(Account(left, left, None, cost))
