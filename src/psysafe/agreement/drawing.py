@@ -13,7 +13,7 @@ from sqlalchemy import select
 from psysafe.agreement.labels import RANDOM, TEXT_COLUMN
 from psysafe.conversation import Conversation
 from psysafe.errors import UsageError
-from psysafe.runs.export import cell
+from psysafe.runs.export_records import cell
 from psysafe.runs.store import Store
 from psysafe.runs.tables import judgments
 

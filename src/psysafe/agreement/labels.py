@@ -21,7 +21,7 @@ from psysafe.agreement.label_rows import read_rows
 from psysafe.conversation.identifiers import identifier
 from psysafe.conversation.problems import Problem, shown
 from psysafe.errors import UsageError
-from psysafe.runs.export import cell
+from psysafe.runs.export_records import cell
 
 __all__ = [
     "COLUMNS", "NOT_APPLICABLE", "RANDOM", "TEXT_COLUMN", "Label", "Labels", "Place", "Value", "read_labels", "wanted",

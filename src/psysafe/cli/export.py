@@ -23,11 +23,14 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: stdout; inspect needs a file.")
     ] = None,
 ) -> int:
-    """Write a run's judgments to a file, one a line; or as a log of Inspect."""
+    """Write a run's judgments to a file, one a line, or as a log of Inspect; a probe's trials or dialogues."""
+    from functools import partial
+
     from psysafe.cli.console import note
     from psysafe.errors import UsageError
     from psysafe.runs import Store
     from psysafe.runs.export import EXPORTS, FILE_EXPORTS
+    from psysafe.runs.export_trials import export_trials, is_probe
 
     if to not in EXPORTS and to not in FILE_EXPORTS:
         raise UsageError(f"unknown export {to!r}; there are: {', '.join((*EXPORTS, *FILE_EXPORTS))}")
@@ -37,20 +40,26 @@ def export(
         raise UsageError(f"--to {to} is not for a terminal: name a file with -o, such as -o run.{to}")
     store = Store.open(run)
     try:
+        probe = is_probe(store)
+        if probe and to not in EXPORTS:
+            raise UsageError(f"{run} is a probe, which is not written as {to}; expected {', '.join(EXPORTS)}")
+        write = partial(export_trials, to=to) if probe else EXPORTS.get(to)
         if output is None:
-            EXPORTS[to](store, sys.stdout.buffer)
+            assert write is not None
+            write(store, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return 0
         files = [output]
         try:
-            if to in FILE_EXPORTS:
+            if write is None:
                 count, files = FILE_EXPORTS[to](store, output)
             else:
-                count = _write(store, output, EXPORTS[to])
+                count = _write(store, output, write)
         except OSError as error:
             raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
         names = str(output) if len(files) == 1 else f"{files[0]} ... {files[-1]} ({len(files)} files)"
-        note(f"{count:,} judgments written to {names}")
+        what = "judgments" if not probe else "trials" if to == "jsonl" else "dialogues"
+        note(f"{count:,} {what} written to {names}")
         return 0
     finally:
         store.close()

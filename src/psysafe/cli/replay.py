@@ -104,7 +104,13 @@ def _print(found: Comparison) -> None:
         now = f"{cell.after[0]} of {cell.after[1]}" if cell.after[1] else "no verdict"
         table.add_row(str(cell.cell), printable(cell.profile), str(cell.severity), then, now, str(cell.worst or "-"))
     out().print(table)
-    for name, one in (("then", found.before), ("now", found.after), ("now less then", found.change)):
+    named = (
+        ("came again then", found.before, ""),
+        ("comes now", found.after, ""),
+        ("now less then", found.change, "+"),
+    )
+    for name, one, sign in named:
         if one.value is not None:
-            interval = f"{one.interval[0]:+.1%} to {one.interval[1]:+.1%}" if one.interval else one.why
-            out().print(f"{name}: {one.value:.1%} of {one.n:,} ({interval})")
+            low, high = one.interval or (0.0, 0.0)
+            interval = f"95% interval {low:{sign}.1%} to {high:{sign}.1%}" if one.interval else one.why
+            out().print(f"{name}: {one.value:{sign}.1%} of {one.n:,} dialogues ({interval})")

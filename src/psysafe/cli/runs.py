@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from psysafe.cli.console import note, out, print_json, printable
 from psysafe.errors import UsageError
+
+if TYPE_CHECKING:
+    from psysafe.runs import Store
 
 app = typer.Typer(help="List and show runs, and delete runs or single conversations in them.")
 
@@ -24,6 +27,8 @@ def list_runs(
 
     from psysafe.cli.setup import runs_folder
     from psysafe.runs import Store, summarise
+    from psysafe.runs.export_trials import is_probe
+    from psysafe.runs.trials import trial_count
 
     folder = folder or runs_folder()
     sweep(folder)
@@ -36,15 +41,20 @@ def list_runs(
             continue
         summary = summarise(store)
         state = store.get("state") or {}
+        models = (store.get("manifest") or {}).get("models", {})
+        probe = is_probe(store)
+        if probe:  # by model role
+            models = dict.fromkeys(name for names in models.values() for name in names)
         rows.append(
             {
                 "run": str(head.parent),
                 "created": store.get("created"),
                 "expires": store.get("expires"),
                 "ended": state.get("ended", "not finished"),
-                "units": summary.units,
-                "unscored": summary.outcomes["unscored"],
-                "models": list((store.get("manifest") or {}).get("models", ())),
+                "kind": "probe" if probe else "judge",
+                "units": trial_count(store) if probe else summary.units,
+                "unscored": trial_count(store, "unscored") if probe else summary.outcomes["unscored"],
+                "models": list(models),
             }
         )
         store.close()
@@ -52,11 +62,12 @@ def list_runs(
         print_json(rows)
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("run", "created", "ended", "units", "unscored", "models"):
+    for name in ("run", "kind", "created", "ended", "units", "unscored", "models"):
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(
             printable(row["run"]),
+            row["kind"],
             row["created"],
             row["ended"],
             str(row["units"]),
@@ -76,9 +87,13 @@ def show_run(
     from psysafe.cli.console import results
     from psysafe.cli.table import print_summary
     from psysafe.runs import Store, summarise
+    from psysafe.runs.export_trials import is_probe
 
     store = Store.open(run)
     try:
+        if is_probe(store):
+            _show_probe(run, store, as_json=json)
+            return 0
         summary = summarise(store)
         state = store.get("state") or {}
         with results():
@@ -91,6 +106,23 @@ def show_run(
     finally:
         store.close()
     return 0
+
+
+def _show_probe(run: Path, store: Store, *, as_json: bool) -> None:
+    from psysafe.cli.console import results
+    from psysafe.cli.probe_table import print_probe
+    from psysafe.probing.headline import headline
+    from psysafe.runs.trials import read_trials
+
+    found = headline(list(read_trials(store)), store.get("manifest")["probe"]["descriptor"])
+    ended = (store.get("state") or {}).get("ended")
+    with results():
+        if as_json:
+            print_json({"run": str(run), "ended": ended, **found.as_dict(), "unstored_calls": store.unstored().calls})
+        elif found.kinds:
+            print_probe(found, store)
+        else:
+            out().print(f"{run} holds no trial yet")
 
 
 @app.command("delete")

@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
 from psysafe.runs.export_inspect import export_inspect
 from psysafe.runs.export_parquet import export_parquet
-from psysafe.runs.export_records import json_text, parameters, records
+from psysafe.runs.export_records import cell, json_text, parameters, records
 from psysafe.runs.store import Store
 
 _COLUMNS = (
@@ -57,9 +57,6 @@ def export_csv(store: Store, out: BinaryIO) -> int:
     return count
 
 
-# What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards included.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-
 # to a stream; each returns the number of judgments
 EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {
     "jsonl": export_jsonl,
@@ -68,14 +65,3 @@ EXPORTS: dict[str, Callable[[Store, BinaryIO], int]] = {
 }
 # to a path, which may become several files; each returns the number of judgments and the files
 FILE_EXPORTS: dict[str, Callable[[Store, Path], tuple[int, list[Path]]]] = {"inspect": export_inspect}
-
-
-def cell(value: Any) -> Any:
-    """A value as a spreadsheet shows it: text that would run as a formula is quoted, NUL is made visible."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        value = value.replace("\x00", "\\0")
-        if value.startswith(_FORMULAS):
-            return "'" + value
-    return value

@@ -41,3 +41,18 @@ def parameters(mechanism: dict[str, Any]) -> str:
 def json_text(value: Any) -> str:
     """JSON on one line."""
     return orjson.dumps(value).decode()
+
+
+# What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards included.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it: text that would run as a formula is quoted, NUL is made visible."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        value = value.replace("\x00", "\\0")
+        if value.startswith(_FORMULAS):
+            return "'" + value
+    return value

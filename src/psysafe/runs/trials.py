@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from psysafe.probing.records import KINDS, Trial
 from psysafe.runs.database import stream
@@ -34,6 +34,18 @@ def read_trials(store: Store, kind: str | None = None) -> Iterator[Trial]:
         with store.reading() as connection:
             for (record,) in stream(connection, query):
                 yield Trial.model_validate_json(record)
+
+
+def trial_count(store: Store, outcome: str | None = None) -> int:
+    """How many records there are, of an outcome or of all.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    query = select(func.count()).select_from(trials)
+    if outcome is not None:
+        query = query.where(trials.c.outcome == outcome)
+    return int(store.rows(query)[0][0])
 
 
 def _row(record: Trial) -> dict[str, Any]:
