@@ -14,7 +14,7 @@ from psysafe.conversation import Conversation, Message, parse_record
 from psysafe.judging import Judgment
 from psysafe.judging.judgment import Evidence
 from psysafe.runs import Store
-from psysafe.runs.export import cell
+from psysafe.runs.export_records import cell
 from tests.runs.support import Judge, carry_out, chat, chats, entry, export, plan, verdict
 
 

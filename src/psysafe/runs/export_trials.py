@@ -15,8 +15,8 @@ from psysafe.runs.trials import read_trials
 
 _COLUMNS = (
     "kind", "index", "rollout", "of", "cell", "profile", "person", "operator", "outcome", "reason", "detail",
-    "severity", "hit", "confirmed", "confirmed_exact", "blind_cells", "severity_by_turn", "refused", "redirected", "understood",
-    "observed", "strategy", "insights", "dialogue", "rationale", "regenerated", "crisis_cue_turns", "flags",
+    "severity", "hit", "confirmed", "confirmed_exact", "blind_cells", "severity_by_turn", "refused", "redirected",
+    "understood", "observed", "strategy", "insights", "dialogue", "rationale", "regenerated", "crisis_cue_turns", "flags",
 )  # fmt: skip
 
 
