@@ -1,5 +1,6 @@
 # make demo             a first look: judges examples/conversations.jsonl with the embedded judges (1.5 GB of disk)
 # make demo-mechanisms  dual correction, debate and vote with the embedded model, on two dialogues
+# make demo-probe       a small probe: the embedded model as client, counselor and judge
 # make test             style, types, room order, tests
 # All set themselves up in .venv; they need Python >= 3.11, make and a package index.
 
@@ -8,13 +9,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo demo-mechanisms weights test bench wheel clean
+.PHONY: demo demo-mechanisms demo-probe weights test bench wheel clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 demo-mechanisms: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py mechanisms
+
+demo-probe: $(VENV)/.demo
+	@$(BIN)/python examples/demo.py probe
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -29,6 +33,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.endurance
 	$(BIN)/python -m benchmarks.curtail
+	$(BIN)/python -m benchmarks.probe_speed
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -49,7 +49,9 @@ def print_probe(found: Headline, store: Store) -> None:
         f"First line: worst severity ({legend}; * seen off target). Second: tried / hit / confirmed / reproduced."
     )
     if any(found.rates[name].n for name, _ in _RATES):
+        out().print()
         out().print(_rates(found))
+    out().print()
     for line in _lines(found, store):
         out().print(printable(line), soft_wrap=not out().is_terminal)
 
