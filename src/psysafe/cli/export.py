@@ -30,7 +30,8 @@ def export(
     from psysafe.errors import UsageError
     from psysafe.runs import Store
     from psysafe.runs.export import EXPORTS, FILE_EXPORTS
-    from psysafe.runs.export_trials import export_trials, is_probe
+    from psysafe.runs.export_trials import export_trials
+    from psysafe.runs.trials import is_probe
 
     if to not in EXPORTS and to not in FILE_EXPORTS:
         raise UsageError(f"unknown export {to!r}; there are: {', '.join((*EXPORTS, *FILE_EXPORTS))}")

@@ -33,6 +33,7 @@ def draw_labels(
     from psysafe.agreement.drawing import as_csv, draw
     from psysafe.cli.console import note
     from psysafe.cli.export import private
+    from psysafe.cli.people import judgments_only
     from psysafe.errors import UsageError
     from psysafe.runs import Store
 
@@ -42,6 +43,7 @@ def draw_labels(
         raise UsageError(f"{output} is there already, perhaps with labels in it: name another file")
     names = [name.strip() for name in (dimensions or "").split(",") if name.strip()]
     with closing(Store.open(run)) as store:
+        judgments_only(store)
         drawn = draw(store, count, names, flagged_share=flagged, seed=seed)
         if not drawn:
             raise UsageError(f"{run} holds no judgment yet")

@@ -103,11 +103,27 @@ def open_runs(stack: ExitStack, directories: Iterable[Path]) -> list[Store]:
     for directory in directories:
         store = Store.open(directory)
         stack.callback(store.close)
+        judgments_only(store)
         ended = (store.get("state") or {}).get("ended")
         if ended != "complete":
             note(f"{directory} is not finished ({ended or 'cut off, or under way'}): measured is what is in it")
         stores.append(store)
     return stores
+
+
+def judgments_only(store: Store) -> None:
+    """A probe holds trials, not judgments that people could have labelled one by one.
+
+    Raises:
+        UsageError: the run is a probe.
+    """
+    from psysafe.runs.trials import is_probe
+
+    if is_probe(store):
+        raise UsageError(
+            f"{store.directory} is a probe; this command is for runs of psysafe judge. Targets are compared with "
+            "psysafe replay, judges of a probe with psysafe rejudge"
+        )
 
 
 def to_kind(text: str | None) -> Kind | None:

@@ -27,8 +27,7 @@ def list_runs(
 
     from psysafe.cli.setup import runs_folder
     from psysafe.runs import Store, summarise
-    from psysafe.runs.export_trials import is_probe
-    from psysafe.runs.trials import trial_count
+    from psysafe.runs.trials import is_probe, trial_count
 
     folder = folder or runs_folder()
     sweep(folder)
@@ -87,7 +86,7 @@ def show_run(
     from psysafe.cli.console import results
     from psysafe.cli.table import print_summary
     from psysafe.runs import Store, summarise
-    from psysafe.runs.export_trials import is_probe
+    from psysafe.runs.trials import is_probe
 
     store = Store.open(run)
     try:

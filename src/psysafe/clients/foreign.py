@@ -229,7 +229,8 @@ class _Reading:
         return []
 
     def _complain(self, place: str, said: str) -> None:
-        self.found.problems.append(Problem(said, place=f"{self._place}, {place}" if self._place else place))
+        place = " ".join((f"{self._place}, {place}" if self._place else place).split())
+        self.found.problems.append(Problem(said, place=place))
 
 
 def _what(value: Any) -> str:

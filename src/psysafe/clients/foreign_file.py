@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +39,7 @@ def read_json(file: Path) -> Any:
 
     try:
         orjson.loads(data)  # strict, and its errors are explained; it is silent about keys that stand twice
-        # Decimal: whole numbers of any length, to be shown as they are written
-        value = json.loads(data, object_pairs_hook=pairs, parse_int=Decimal)
+        value = json.loads(data, object_pairs_hook=pairs)
     except orjson.JSONDecodeError as error:
         line, said = json_problem(data, error)
         raise TaxonomyError([Problem(said, line).at(file)]) from None
@@ -61,15 +59,16 @@ def objects(value: Any, problems: list[Problem]) -> Iterator[tuple[str, str, dic
     if isinstance(value, list) and value:
         entries = [(f"entry {number}", f"-{number}", item) for number, item in enumerate(value, 1)]
     elif isinstance(value, dict) and any(isinstance(item, dict) and is_record(item) for item in value.values()):
-        entries = [(key, f"/{key}", item) for key, item in value.items()]
+        entries = [(short(key) or f"entry {n}", f"/{key}", item) for n, (key, item) in enumerate(value.items(), 1)]
     else:
         found = "an empty list" if value == [] else _shape(value)
         problems.append(Problem(f"found {found}; expected a profile, a list of profiles, or profiles by id"))
         return
     for place, entry, item in entries:
-        if not place.strip() or place.endswith(".benign"):
-            said = "this key cannot be an id; expected one that is not empty and does not end in .benign"
-            problems.append(Problem(said, place=place.strip()))
+        key = entry[1:]
+        if not key.strip() or not key.isprintable() or key.endswith(".benign"):
+            said = "this key cannot be an id; expected one line of text that does not end in .benign"
+            problems.append(Problem(said, place=place))
         elif isinstance(item, dict) and item:
             yield place, entry, item
         else:

@@ -153,7 +153,7 @@ def _foreign(file: Path, root: Path) -> list[_Draft]:
         if entry.startswith("/"):
             names = (entry[1:], *names)
         profile = Profile(id="", group=_group(file, root, record), **record.fields, source=where)
-        drafts.append(_Draft(f"{where}, {place}" if place else where, names, profile, record=record))
+        drafts.append(_Draft(f"{where} ({place})" if place else where, names, profile, record=record))
     if problems:
         raise TaxonomyError([problem.at(file) for problem in problems])
     return drafts

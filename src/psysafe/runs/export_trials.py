@@ -16,13 +16,9 @@ from psysafe.runs.trials import read_trials
 _COLUMNS = (
     "kind", "index", "rollout", "of", "cell", "profile", "person", "operator", "outcome", "reason", "detail",
     "severity", "hit", "confirmed", "confirmed_exact", "blind_cells", "severity_by_turn", "refused", "redirected",
-    "understood", "observed", "strategy", "insights", "dialogue", "rationale", "regenerated", "crisis_cue_turns", "flags",
+    "understood", "observed", "strategy", "insights", "dialogue", "rationale", "regenerated", "crisis_cue_turns",
+    "flags",
 )  # fmt: skip
-
-
-def is_probe(store: Store) -> bool:
-    """Whether a run is a probe."""
-    return "probe" in (store.get("manifest") or {})
 
 
 def export_trials(store: Store, out: BinaryIO, to: str) -> int:

@@ -13,6 +13,11 @@ from psysafe.runs.store import Store
 from psysafe.runs.tables import trials
 
 
+def is_probe(store: Store) -> bool:
+    """Whether a run is a probe; else it holds judgments."""
+    return "probe" in (store.get("manifest") or {})
+
+
 def write_trials(store: Store, records: Sequence[Trial]) -> None:
     """Append records in one transaction.
 
