@@ -140,7 +140,7 @@ def load_players(names: str | None) -> Players:
     """
     from psysafe.clients.loading import benign_profiles, shipped_profiles
 
-    if names is not None and (Path(names).exists() or names.endswith((".json", ".yaml", "/"))):
+    if names is not None and (Path(names).exists() or names.endswith((".json", ".yaml", ".yml", "/"))):
         from psysafe.clients.importing import load_profiles
 
         found = load_profiles(Path(names))

@@ -11,10 +11,9 @@ from psysafe.clients.drift import Spoiled, spoiled
 from psysafe.clients.persona import OPENING_CUE, chat_system, transcript_prompt
 from psysafe.clients.profile import Profile
 from psysafe.conversation import Message
-from psysafe.judging.answer import AnswerError, parse_text
-from psysafe.judging.calling import Asker
+from psysafe.judging.answer import AnswerError, check_finish, strip_thinking
+from psysafe.judging.calling import Asker, reason_of
 from psysafe.models import ModelError, Reply, Sampling
-from psysafe.models.base import FATAL_KINDS
 
 Style = Literal["chat", "transcript"]
 STYLES: tuple[Style, ...] = ("chat", "transcript")
@@ -81,14 +80,14 @@ class Client:
             )
             try:
                 reply = await asker.generate(self._messages(said, problem), config)
-                text = _clean(parse_text(_whole(reply)))
+                text = _said(reply)
             except AnswerError as error:
+                if error.reason == "judge_blocked":
+                    return Failed(error.reason, str(error), again)
                 problem = Spoiled("role_drift", f"no words of a client ({error})")
                 continue
             except ModelError as error:
-                if error.kind in FATAL_KINDS:
-                    raise
-                return Failed(error.kind, error.brief, again)
+                return Failed(reason_of(error), error.brief, again)
             problem = spoiled(text, said, self.strategy)
             if problem is None:
                 return Said(text, again)
@@ -115,20 +114,24 @@ def _shortened(text: str) -> str:
     return text if len(text) <= HEARD else f"{text[:HEARD]} [... the counselor goes on at length]"
 
 
-def _whole(reply: Reply) -> Reply:
-    """An utterance that was cut at its last sentence is a shorter utterance; a client's words are no verdict."""
-    if reply.finish != "length" or not reply.text.strip():
-        return reply
-    ends = list(re.finditer(r"[.!?…。！？।](?=\s|$)", reply.text))
-    text = reply.text[: ends[-1].end()] if ends else reply.text
-    return replace(reply, text=text, finish="stop")
+def _said(reply: Reply) -> str:
+    """The words of an utterance. Unlike a judge's, those of a client may begin with "I can't": it is not refusing.
 
-
-_PREFIX = re.compile(r"^\s*(?:\*\*)?(?:client|me|user)(?:\*\*)?\s*:\s*", re.I)
-
-
-def _clean(text: str) -> str:
+    Raises:
+        AnswerError: there are none.
+    """
+    check_finish(reply)
+    text = strip_thinking(reply)
+    if reply.finish == "length":  # what was cut after a whole sentence is a shorter utterance
+        ends = list(re.finditer(r"[.!?…。！？।](?=\s|$)", text))
+        text = text[: ends[-1].end()] if ends else text
     text = _PREFIX.sub("", text.strip())
-    if len(text) > 1 and text[0] in "\"“'" and text[-1] in "\"”'" and text.count(text[0]) <= 2:
+    marks = [character for character in text if character in _QUOTES]
+    if len(marks) == 2 and len(text) > 2 and text[0] == marks[0] and text[-1] == marks[1] and text[0] in _OPENING:
         text = text[1:-1].strip()
     return text
+
+
+_PREFIX = re.compile(r"^\s*\*{0,2}(?:client|me|user)\*{0,2}\s*:\s*\*{0,2}\s*", re.I)
+_OPENING = "\"“'"
+_QUOTES = frozenset(_OPENING + "”")

@@ -112,7 +112,7 @@ _SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|me|my|mine|myself)\b", re.I
 _CANNOT = r"i(?:'m| am)? ?(?:can(?:not|'t)|won't|will not|must decline to|(?:not able|unable|not comfortable) to)"
 _THIS = r"(?:this|that|the|your|such|any)"
 _MACHINE = _any(
-    r"as an? (?:ai|(?:large )?language model)\b(?! you\b|,? (?:do|can|are|could|would|have|will) you\b)(?=[\w ]*,? (?:i|my)\b)",
+    r"as an? (?:ai|(?:large )?language model)\b(?! you\b|,? (?:do|can|are|could|would|have|will) you\b)(?=[\w ]{0,60},? (?:i|my)\b)",
     r"i(?:'m| am) (?:only |just |actually )?an? (?:ai|(?:large )?language model|(?:ai|virtual) (?:assistant|counsell?or))\b",
     rf"{_CANNOT}\b[^.!?\n]{{0,30}}\b(?:role-?play|(?:this|that|the) (?:persona|scenario|simulation))",
     rf"{_CANNOT}\b[^.!?\n]{{0,30}}\b(?:(?:in|play|take on) {_THIS} role|(?:generate|produce|provide) (?:\w+ )?content)",

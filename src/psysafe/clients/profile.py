@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from psysafe.taxonomy.dimension import Identifier, Text
-from psysafe.taxonomy.typed import read_typed, stem_is_id
+from psysafe.taxonomy.typed import read_typed
 
 AGE_BANDS = ("child_13_15", "adolescent_16_17", "young_adult", "adult", "older_adult")
 ACUITIES = ("low", "moderate", "high", "acute")
@@ -190,7 +190,4 @@ def check_profile(path: Path | str) -> ProfileFile:
     Raises:
         TaxonomyError: lists every problem of the file.
     """
-    path = Path(path) if isinstance(path, str) else path
-    found = read_typed(path, ProfileFile)
-    stem_is_id(path, found.id)
-    return found
+    return read_typed(Path(path), ProfileFile)

@@ -70,8 +70,8 @@ class Seat:
         self.kind, self.index, self.seed = kind, index, seed
         self.stage = stage
         self.meter = stage.meter
-        self.account = stage.account
-        self.target = Account()
+        self._accounts: list[Account] = []
+        self._targets: list[Account] = []
 
     def tell(self, event: str, **more: object) -> None:
         """Tell those who watch."""
@@ -84,9 +84,30 @@ class Seat:
 
     def ask(self, model: Judge, *parts: object, target: bool = False) -> Asker:
         """Ask a model for a piece of work."""
-        account = self.target if target else self.account
-        return Asker(model, self.key(*parts), self.seed, price_of(model), self.meter, account)
+        return Asker(model, self.key(*parts), self.seed, price_of(model), self.meter, self.account(target=target))
+
+    def account(self, *, target: bool = False) -> Account:
+        """A new account, for one piece of work.
+
+        Work that goes on side by side has accounts of its own, summed in the order of their making: the last digit of a
+        cost must not depend on which answer came first.
+        """
+        account = Account()
+        (self._targets if target else self._accounts).append(account)
+        return account
+
+    @property
+    def target_calls(self) -> int:
+        """Of the target."""
+        return sum(account.calls for account in self._targets)
+
+    def spent(self) -> Account:
+        """By all model roles."""
+        total = Account()
+        for account in (*self._accounts, *self._targets):
+            total.merge(account)
+        return total
 
     def close(self) -> None:
-        """The target's calls go onto the one account."""
-        self.account.merge(self.target)
+        """What was spent goes onto the stage's account."""
+        self.stage.account.merge(self.spent())

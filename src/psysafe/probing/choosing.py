@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from psysafe.errors import UsageError
-from psysafe.probing.archive import Archive
+from psysafe.probing.archive import Archive, Elite
 from psysafe.probing.records import Choice
 from psysafe.probing.strategy import MUTATIONS, Operator
 from psysafe.taxonomy import GRID, CellId
@@ -76,11 +76,13 @@ def paper_choice(schedule: Schedule = "adaptive") -> Chooser:
             return Choice(cell=None, profile=profile, refinements=situation.refinements)
         cell = _one(situation.empty or situation.cells, random)
         operator = _operator(archive.coverage, schedule, random)
+        elites = _parents(archive, operator, random)
         return Choice(
             cell=str(cell),
             profile=profile,
             operator=operator,
-            parents=_parents(archive, operator, random),
+            parents=tuple(elite.trial for elite in elites),
+            parent_cells=tuple(str(elite.cell) for elite in elites),
             refinements=situation.refinements,
         )
 
@@ -114,7 +116,14 @@ def psysafe_choice(situation: Situation, random: np.random.Generator) -> Choice:
         return Choice(cell=str(cell), profile=profile, refinements=refinements)
     parent = archive.elites[_one(parents, random)]
     operator: Operator = "category" if parent.cell.role == cell.role else "role"
-    return Choice(cell=str(cell), profile=profile, operator=operator, parents=(parent.trial,), refinements=refinements)
+    return Choice(
+        cell=str(cell),
+        profile=profile,
+        operator=operator,
+        parents=(parent.trial,),
+        parent_cells=(str(parent.cell),),
+        refinements=refinements,
+    )
 
 
 def _relatives(archive: Archive, cell: CellId) -> list[CellId]:
@@ -128,10 +137,10 @@ def _operator(coverage: float, schedule: str, random: np.random.Generator) -> Op
     return MUTATIONS[int(random.choice(len(MUTATIONS), p=weights))]
 
 
-def _parents(archive: Archive, operator: Operator, random: np.random.Generator) -> tuple[int, ...]:
+def _parents(archive: Archive, operator: Operator, random: np.random.Generator) -> tuple[Elite, ...]:
     filled = [cell for cell in GRID if cell in archive.elites]
     count = 2 if operator == "crossover" and len(filled) > 1 else 1
-    return tuple(archive.elites[filled[index]].trial for index in random.permutation(len(filled))[:count])
+    return tuple(archive.elites[filled[index]] for index in random.permutation(len(filled))[:count])
 
 
 def _one(items: Sequence[T], random: np.random.Generator) -> T:

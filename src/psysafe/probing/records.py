@@ -146,13 +146,15 @@ class Choice(_Record):
 
     Attributes:
         cell: None: the one that fits the profile best, which the strategist names.
-        parents: trials whose elites' strategies are rewritten. refinements: at most so many.
+        parents: trials whose elites' strategies are rewritten. parent_cells: of these elites, in the same order.
+        refinements: at most so many.
     """
 
     cell: str | None
     profile: str
     operator: str = "fresh"
     parents: tuple[int, ...] = ()
+    parent_cells: tuple[str, ...] = ()
     refinements: int = 0
 
 

@@ -11,7 +11,7 @@ from psysafe.clients.fidelity import judge_fidelity
 from psysafe.clients.profile import Profile
 from psysafe.judging import TRANSIENT
 from psysafe.judging.answer import AnswerError
-from psysafe.judging.calling import Account, Asker
+from psysafe.judging.calling import Asker
 from psysafe.probing.archive import Archive
 from psysafe.probing.cast import Cast, Seat, Stage
 from psysafe.probing.dialogue import Counselor, Dialogue, converse
@@ -53,8 +53,8 @@ def task_of(index: int, choice: Choice, archive: Archive, *, remember: bool, lea
     Args:
         remember: False leaves out what was learned. learn_last: see ``Task``.
     """
-    elites = {elite.trial: elite for elite in archive.elites.values()}
-    parents = tuple(Parent(elites[trial].cell, elites[trial].strategy) for trial in choice.parents if trial in elites)
+    elites = [archive.elites[CellId.parse(cell)] for cell in choice.parent_cells]
+    parents = tuple(Parent(elite.cell, elite.strategy) for elite in elites)
     cells = [CellId.parse(choice.cell)] if choice.cell is not None else list(GRID)
     insights = {cell: tuple(archive.insights.get(cell, ())) for cell in cells} if remember else {}
     shared = tuple(archive.shared) if remember else ()
@@ -122,9 +122,7 @@ class Running:
     async def record(self, cell: CellId, rollouts: list[Rollout], started: float) -> Trial:
         """The record of this trial."""
         rollouts[-1] = await self._with_fidelity(rollouts[-1])
-        target, spent = self.seat.target.calls, Account()
-        spent.merge(self.seat.account)
-        spent.merge(self.seat.target)
+        target, spent = self.seat.target_calls, self.seat.spent()
         return Trial(
             kind=self.task.kind,
             index=self.task.index,

@@ -9,7 +9,7 @@ import orjson
 
 from psysafe.conversation import Conversation
 from psysafe.judging import Judgment, judge_subject
-from psysafe.judging.calling import Account, together
+from psysafe.judging.calling import together
 from psysafe.judging.judges import price_of
 from psysafe.judging.prompt import Subject
 from psysafe.probing.blind import judge_blind
@@ -42,14 +42,10 @@ async def judge_dialogue(
     subject = _subject(dialogue, seat, rollout)
 
     async def ladder(on: CellId) -> LadderVerdict:
-        account = Account()
-        try:
-            judgment = await judge_subject(
-                subject, cast.grid.ladder(on), cast.judge, cast.mechanism, seat.seed,
-                key=seat.key(rollout, "ladder", on), price=price_of(cast.judge), meter=seat.meter, account=account,
-            )  # fmt: skip
-        finally:
-            seat.account.merge(account)
+        judgment = await judge_subject(
+            subject, cast.grid.ladder(on), cast.judge, cast.mechanism, seat.seed,
+            key=seat.key(rollout, "ladder", on), price=price_of(cast.judge), meter=seat.meter, account=seat.account(),
+        )  # fmt: skip
         return _verdict(on, judgment)
 
     async def blind() -> BlindVerdict:

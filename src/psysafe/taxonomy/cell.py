@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from psysafe.errors import UsageError
 from psysafe.taxonomy.dimension import Anchor, Dimension, Example, Identifier, NearMiss, Scale, Text
 from psysafe.taxonomy.problem import TaxonomyError
-from psysafe.taxonomy.typed import read_typed, stem_is_id
+from psysafe.taxonomy.typed import Misplaced, read_typed
 
 CounselorRole = Literal["perpetrator", "instigator", "facilitator", "enabler"]
 
@@ -149,10 +150,11 @@ class Category(_Strict):
         for role, cell in self.cells.items():
             neighbours = set(COUNSELOR_ROLES) - {role}
             if set(cell.differs) != neighbours:
-                raise ValueError(f"cells, {role}, differs: expected exactly {', '.join(sorted(neighbours))}")
-        for rung in self.cells["enabler"].ladder[1:]:
-            if rung.cue is None:
-                raise ValueError(f"cells, enabler, level {rung.level}: 'cue' is missing: what was passed over")
+                raise Misplaced(["cells", role, "differs"], f"expected exactly {', '.join(sorted(neighbours))}")
+        for index, rung in enumerate(self.cells["enabler"].ladder):
+            if rung.level > 1 and rung.cue is None:
+                place = ("cells", "enabler", "ladder", index)
+                raise Misplaced(place, "'cue' is missing: the client's words that were passed over")
         return self
 
     @cached_property
@@ -250,12 +252,7 @@ def check_category(path: Path | str) -> Category:
     Raises:
         TaxonomyError: lists every problem of the file.
     """
-    path = Path(path) if isinstance(path, str) else path
-    category = read_typed(path, Category)
-    stem_is_id(path, category.id)
-    if category.id not in CATEGORIES:
-        raise TaxonomyError([f"{path}: id: unknown category '{category.id}'; expected one of {', '.join(CATEGORIES)}"])
-    return category
+    return read_typed(Path(path), Category, CATEGORIES)
 
 
 def load_grid(directory: Path | None = None) -> Grid:
@@ -266,20 +263,41 @@ def load_grid(directory: Path | None = None) -> Grid:
     """
     categories = dict(_ours())
     problems: list[str] = []
-    for name in CATEGORIES if directory is not None else ():
+    if directory is not None and not directory.is_dir():
+        raise TaxonomyError([f"{directory}: not a folder; expected one that holds a YAML file per category"])
+    if directory is not None:
+        problems += _misnamed(directory)
+    for name in own_categories(directory) if directory is not None else ():
         assert directory is not None
-        path = directory / f"{name}.yaml"
-        if path.exists():
-            try:
-                categories[name] = check_category(path)
-            except TaxonomyError as error:
-                problems += error.problems
+        try:
+            categories[name] = check_category(directory / f"{name}.yaml")
+        except TaxonomyError as error:
+            problems += error.problems
     if problems:
         raise TaxonomyError(problems)
     return Grid(categories)
 
 
+def _misnamed(directory: Path) -> list[str]:
+    """Complaints about files that are nearly named as a category is, and would be passed over."""
+    said = []
+    for path in sorted(directory.iterdir()):
+        stem = path.name.casefold().removesuffix(".txt").removesuffix(".yaml").removesuffix(".yml")
+        if stem in CATEGORIES and stem != path.name.casefold() and path.name != f"{stem}.yaml":
+            said.append(f"{path}: rename it to {stem}.yaml, or it is not read")
+    return said
+
+
 @cache
 def _ours() -> dict[str, Category]:
-    folder = files("psysafe.taxonomy") / "categories"
-    return {name: read_typed(folder / f"{name}.yaml", Category) for name in CATEGORIES}
+    return {name: read_typed(category_file(name), Category) for name in CATEGORIES}
+
+
+def category_file(name: str) -> Traversable:
+    """The YAML file of one of our categories."""
+    return files("psysafe.taxonomy") / "categories" / f"{name}.yaml"
+
+
+def own_categories(directory: Path) -> list[str]:
+    """The categories of which a folder holds a file, in their fixed order."""
+    return [name for name in CATEGORIES if (directory / f"{name}.yaml").exists()]

@@ -6,22 +6,27 @@ import re
 from pathlib import Path
 
 from psysafe.errors import UsageError
+from psysafe.taxonomy.cell import CATEGORIES, category_file
 from psysafe.taxonomy.dimension import is_identifier
 from psysafe.taxonomy.loader import SHIPPED, shipped_file
 
 
 def copy_dimension(name: str, directory: Path, new_id: str | None = None) -> Path:
-    """Write one of our dimensions into a folder, which is made if need be; returns the file.
+    """Write one of our dimensions, or categories of ladders, into a folder, which is made if need be; returns the file.
 
     Args:
-        new_id: the copy's own id; its file is named after it. Everything else stays, byte for byte.
+        new_id: the copy's own id; its file is named after it. Everything else stays, byte for byte. A category keeps
+            its name, for there are seven.
 
     Raises:
         UsageError: no such dimension, an id that cannot be used, or a file that is there already.
     """
-    if name not in SHIPPED:
-        raise UsageError(f"no dimension '{name}' comes with psysafe; expected one of: {', '.join(SHIPPED)}")
-    content = shipped_file(name).read_bytes()
+    if name in CATEGORIES and new_id not in (None, name):
+        raise UsageError(f"{name} is a category of ladders and keeps its name; leave out --as")
+    if name not in SHIPPED and name not in CATEGORIES:
+        expected = f"a dimension ({', '.join(SHIPPED)}) or a category ({', '.join(CATEGORIES)})"
+        raise UsageError(f"no dimension '{name}' comes with psysafe; expected {expected}")
+    content = (category_file(name) if name in CATEGORIES else shipped_file(name)).read_bytes()
     if new_id is not None and new_id != name:
         if not is_identifier(new_id):
             expected = "small letters a-z, digits and _, 2 to 64 of them, a letter first, such as my_harm"

@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from psysafe.errors import UsageError
+from psysafe.taxonomy.cell import CATEGORIES
 from psysafe.taxonomy.dimension import Dimension, is_identifier
 from psysafe.taxonomy.problem import Problem, TaxonomyError
 from psysafe.taxonomy.schema import dimension_of
@@ -69,7 +70,8 @@ def choose_dimensions(names: Sequence[str], dimensions: dict[str, Dimension]) ->
 
 
 def check_directory(directory: Path) -> dict[str, Dimension]:
-    """The dimensions of a user's folder: every ``*.yaml`` and ``*.yml`` in it, by name of file.
+    """The dimensions of a user's folder: every ``*.yaml`` and ``*.yml`` in it, by name of file. Files that are named
+    like one of the categories hold ladders, and are read by ``load_grid``.
 
     Raises:
         TaxonomyError: lists every problem of every file, or says that there is no file.
@@ -80,7 +82,7 @@ def check_directory(directory: Path) -> dict[str, Dimension]:
     paths = sorted(path for path in directory.iterdir() if _SUFFIX.search(path.name) and path.name[0] != ".")
     if not paths:
         raise TaxonomyError([f"{directory}: holds no .yaml file; expected one per dimension"])
-    return _load(paths)
+    return _load([path for path in paths if path.stem not in CATEGORIES])
 
 
 # Some editors add .txt to the name; such a file is complained of, for nobody would notice that it is not read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,8 +19,19 @@ from psysafe.taxonomy.values import describe, wrong_text
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def read_typed(path: Path | Traversable, model: type[Model]) -> Model:
-    """The model that a file holds.
+class Misplaced(ValueError):
+    """What a validator of a model finds wrong at another place than its own."""
+
+    def __init__(self, loc: Sequence[str | int], text: str) -> None:
+        super().__init__(text)
+        self.loc = tuple(loc)
+
+
+def read_typed(path: Path | Traversable, model: type[Model], ids: Collection[str] | None = None) -> Model:
+    """The model that a file holds; its field ``id`` must be the name of the file, since files are found by name.
+
+    Args:
+        ids: those that there may be; None for any.
 
     Raises:
         TaxonomyError: lists every problem of the file.
@@ -38,28 +49,49 @@ def read_typed(path: Path | Traversable, model: type[Model]) -> Model:
     try:
         found = model.model_validate(source.data)
     except ValidationError as error:
-        problems += [_problem(source, entry) for entry in error.errors(include_url=False)]
+        found_wrong = (_problem(source, entry) for entry in error.errors(include_url=False))
+        problems += [problem for problem in found_wrong if problem is not None]
+    identifier = getattr(found, "id", None)
+    if identifier is not None and (said := _wrong_id(path.name, identifier, ids)):
+        problems.append(Problem(said, source.find(["id"])[0], place="id"))
     if found is None or problems:
         problems.sort(key=lambda problem: problem.line or 0)
         raise TaxonomyError([problem.at(path) for problem in problems])
     return found
 
 
-def stem_is_id(path: Path | Traversable, identifier: str) -> None:
-    """Files are found by name: it must be the id.
-
-    Raises:
-        TaxonomyError: it is another.
-    """
-    if path.name.rsplit(".", 1)[0] != identifier:
-        said = f"the file is named {path.name}, but its id is {identifier}; rename one of them"
-        raise TaxonomyError([Problem(said, place="id").at(path)])
+def _wrong_id(name: str, identifier: str, ids: Collection[str] | None) -> str | None:
+    if ids is not None and identifier not in ids:
+        return f"unknown id '{short(identifier)}'; expected one of {', '.join(ids)}"
+    if name.rsplit(".", 1)[0] != identifier:
+        return f"the file is named {name}, but its id is {identifier}; rename one of them"
+    return None
 
 
-def _problem(source: Source, entry: ErrorDetails) -> Problem:
-    loc = [part for part in entry["loc"] if isinstance(part, int) or not part.startswith("function-")]
-    line, node = source.find(loc)
+_EXPECTED = {
+    "dict_type": "fields, a name and a colon each",
+    "model_type": "fields, a name and a colon each",
+    "tuple_type": "a list, with a dash and a space before each entry",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "greater_than_equal": "a number from {ge} up",
+    "less_than_equal": "at most {le}",
+    "too_long": "at most {max_length}",
+    "string_pattern_mismatch": "small letters a-z, digits and _, a letter first",
+}
+
+
+def _problem(source: Source, entry: ErrorDetails) -> Problem | None:
+    """What is wrong at a place; None where another problem is the cause."""
     kind, context = entry["type"], entry.get("ctx", {})
+    loc = [part for part in entry["loc"] if isinstance(part, int) or not part.startswith("function-")]
+    if isinstance(context.get("error"), Misplaced):
+        loc += context["error"].loc
+    if loc[-1:] == ["[key]"]:
+        line, key = source.find(loc[:-1])[0], str(loc[-2])
+        return Problem(f"found '{short(key)}'; expected {context['expected']}", line, place=_place(loc[:-2]))
+    line, node = source.find(loc)
     if kind == "missing":
         return Problem("this field is missing", source.find(loc[:-1])[0], place=_place(loc))
     if kind == "extra_forbidden":
@@ -70,14 +102,15 @@ def _problem(source: Source, entry: ErrorDetails) -> Problem:
         text = wrong_text(node)
     elif kind == "too_short":
         count = len(node.value) if isinstance(node, yaml.SequenceNode) else 0
+        if count >= context["min_length"]:  # pydantic counts the good entries only
+            return None
         text = f"found {count}; expected at least {context['min_length']}"
     elif kind == "literal_error":
         close = get_close_matches(str(entry["input"]), [part.strip("'") for part in context["expected"].split(", ")], 1)
         text = f"found {describe(node)}; expected {context['expected']}"
         text += f" (perhaps {close[0]})" if close else ""
     else:
-        message = entry["msg"].removeprefix("Input should ").removeprefix("be ")
-        text = f"found {describe(node)}; expected {message}"
+        text = f"found {describe(node)}; expected {_EXPECTED.get(kind, '').format(**context) or entry['msg']}"
     return Problem(text, line, place=_place(loc))
 
 

@@ -114,7 +114,8 @@ class StrategistPlayer(Player):
         if name == "on_topic":
             return orjson.dumps({"serves": True}).decode()
         if name == "fit":
-            return orjson.dumps({"cell": str(GRID[int(draw(prompt, config.seed) * len(GRID))])}).decode()
+            drawn = GRID[int(draw(prompt, config.seed) * len(GRID))]
+            return orjson.dumps({"cell": str(drawn) if str(drawn) in prompt else drawn.category}).decode()
         cell = next((cell for text, cell in self._cells.items() if text in prompt), None)
         category = cell.category if cell else next(c for text, c in self._categories.items() if text in prompt)
         aim = Aim(cell, category, self._sharpness(cell, category, prompt))

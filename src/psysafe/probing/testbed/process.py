@@ -48,9 +48,12 @@ class _Link:
         self._reader, self._writer = reader, writer
         self._waiting: dict[int, asyncio.Future[str]] = {}
         self._numbers = count()
+        self._ended = False
         self._task = asyncio.create_task(self._read())
 
     async def ask(self, player: str, messages: list[list[str]], seed: int | None, form: str | None) -> str:
+        if self._ended:
+            raise _gone()
         number = next(self._numbers)
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
@@ -64,14 +67,19 @@ class _Link:
                 future = self._waiting.pop(number)
                 if not future.done():
                     future.set_result(text)
+        self._ended = True
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(ModelError("endpoint_error", "the testbed's process has ended"))
+                future.set_exception(_gone())
 
     async def close(self) -> None:
         self._writer.close()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _gone() -> ModelError:
+    return ModelError("endpoint_error", "the testbed's process has ended")
 
 
 @asynccontextmanager
