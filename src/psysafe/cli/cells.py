@@ -43,7 +43,7 @@ def cells(
         table.add_row(str(cell), printable(grid[cell].definition))
     out().print("Counselor roles:")
     for role, meaning in COUNSELOR_ROLES.items():
-        out().print(f"  {role}: {meaning}")
+        out().print(f"  {role}: {meaning}", soft_wrap=not out().is_terminal)
     out().print()
     out().print(table)
     return 0

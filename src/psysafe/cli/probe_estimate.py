@@ -33,6 +33,8 @@ def show_probe_estimate(plan: ProbePlan, *, as_json: bool) -> int:
     works = _works(plan)
     rows: list[dict[str, Any]] = []
     for role, work in works.items():
+        if role not in plan.roles:  # not asked: stored dialogues are judged again
+            continue
         model = plan.roles[role][0]
         price = price_of(model)
         costs = [

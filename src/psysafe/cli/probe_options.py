@@ -116,5 +116,8 @@ def valid(make: Callable[..., Settings], *arguments: Any, **options: Any) -> Set
     try:
         return make(*arguments, **options)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}".removeprefix(": ") for e in error.errors()]
+        problems = [
+            str(e["ctx"]["error"]) if e["type"] == "value_error" else f"{'.'.join(map(str, e['loc']))}: {e['msg']}"
+            for e in error.errors()
+        ]
         raise UsageError("; ".join(problems)) from None

@@ -51,5 +51,6 @@ def profiles(
         table.add_row(*map(printable, cells))
     out().print(table)
     plain = f", {len(players.plain)} with a benign variant (ID.benign)" if players.plain else ""
-    out().print(f"{len(players.profiles)} profiles{plain}")
+    count = len(players.profiles)
+    out().print(f"{count} profile{'' if count == 1 else 's'}{plain}")
     return 0

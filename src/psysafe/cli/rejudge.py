@@ -25,6 +25,9 @@ def rejudge(
         str | None, typer.Option("--blind-judge", metavar="MODEL", help="Of a probe: reads its dialogues untold.")
     ] = None,
     scope: Annotated[str | None, typer.Option(help="Default: that of RUN.")] = None,
+    profiles: Annotated[
+        str | None, typer.Option("--profiles", metavar="DIR", help="Of a probe: those that it was done with.")
+    ] = None,
     run: o.Run = None,
     resume: o.Resume = False,
     dry_run: o.DryRun = False,
@@ -71,6 +74,7 @@ def rejudge(
     from psysafe.errors import UsageError
     from psysafe.judging import SCOPES, Scope
     from psysafe.runs import Budget, Plan, Store
+    from psysafe.runs.trials import is_probe
 
     if resume and run is None:
         raise UsageError("--resume goes on with a run: name it with --run DIR")
@@ -79,16 +83,21 @@ def rejudge(
     store = Store.open(source)
     try:
         manifest = store.get("manifest") or {}
-        if "probe" in manifest:
+        if is_probe(store):
+            of_judgments = {
+                "--dimensions": dimensions, "--scope": scope, "--labels": labels, "--calibration": calibration,
+                "--temperature": temperature, "--max-tokens": max_tokens, "--curtail": curtail or None,
+            }  # fmt: skip
+            if unfit := [name for name, value in of_judgments.items() if value is not None]:
+                raise UsageError(f"{source} is a probe, whose ladders and sampling are fixed: leave out {unfit[0]}")
             return rejudge_probe(
                 source, model, mechanism, blind_judge, load_limits(concurrency, rpm, tpm, timeout, retries),
-                load_price(price),
-                ProbeWishes(
-                    run_directory(run, "rejudge"), resume, Budget(max_calls, max_cost, max_seconds), max_unscored, yes,
-                    json, quiet, retain,
-                ),
-                taxonomy=taxonomy, cache=cache, concurrency=concurrency, seed=seed, dry_run=dry_run,
+                load_price(price), (max_calls, max_cost, max_seconds),
+                ProbeWishes(run_directory(run, "rejudge"), resume, Budget(), max_unscored, yes, json, quiet, retain),
+                taxonomy=taxonomy, profiles=profiles, cache=cache, concurrency=concurrency, seed=seed, dry_run=dry_run,
             )  # fmt: skip
+        if profiles is not None:
+            raise UsageError(f"--profiles is for probes, and {source} is none")
         if blind_judge is not None:
             raise UsageError(f"--blind-judge is for probes, and {source} is none")
         wanted = scope or manifest.get("scope", "reply")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,11 @@ def rejudge_probe(
     blind: str | None,
     limits: Limits,
     price: Price | None,
+    bounds: tuple[int | None, float | None, float | None],
     wishes: ProbeWishes,
     *,
     taxonomy: Path | None,
+    profiles: str | None,
     cache: bool,
     concurrency: int,
     seed: int,
@@ -35,7 +38,7 @@ def rejudge_probe(
     """
     from psysafe.cli.probe_perform import perform_probe
     from psysafe.cli.probe_source import open_probe
-    from psysafe.cli.setup import load_mechanisms, model_names
+    from psysafe.cli.setup import load_budget, load_mechanisms, model_names
     from psysafe.probing.records import KINDS, Kind
     from psysafe.probing.trial import Task
     from psysafe.runs.probe import ProbePlan
@@ -43,7 +46,7 @@ def rejudge_probe(
     names = model_names(models)
     if len(names) > 1 or len(mechanisms) > 1:
         raise UsageError(f"{source} is a probe: rejudge it with one --model and one --mechanism at a time")
-    with open_probe(source, taxonomy, None) as probe:
+    with open_probe(source, taxonomy, profiles) as probe:
         # Whoever played is not called; the judge stands in, so that nothing else need be reachable.
         roles = probe.roles(names[0], names, names[0], names[0], blind or names[0], limits, price, cache, not dry_run)
         tasks: dict[Kind, list[Task]] = {}
@@ -69,4 +72,4 @@ def rejudge_probe(
             from psysafe.cli.probe_estimate import show_probe_estimate
 
             return show_probe_estimate(plan, as_json=wishes.json)
-        return perform_probe(plan, wishes)
+        return perform_probe(plan, replace(wishes, budget=load_budget(*bounds, plan.models)))

@@ -83,7 +83,7 @@ def replay(
 
         def show(trials: Any) -> tuple[dict[str, Any], Any]:
             found = compared(probe.trials, trials, probe.settings.descriptor)
-            return found.as_dict(), lambda: _print(found)
+            return {"replay": found.as_dict()}, lambda: _print(found)
 
         bounds = load_budget(max_calls, max_cost, max_seconds, roles.models)
         directory = run_directory(run, "replay")

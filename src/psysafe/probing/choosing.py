@@ -75,7 +75,7 @@ def paper_choice(schedule: Schedule = "adaptive") -> Chooser:
         if not archive.elites:
             return Choice(cell=None, profile=profile, refinements=situation.refinements)
         cell = _one(situation.empty or situation.cells, random)
-        operator = _operator(archive.coverage, schedule, random)
+        operator = _operator(1 - len(situation.empty) / len(situation.cells), schedule, random)
         elites = _parents(archive, operator, random)
         return Choice(
             cell=str(cell),

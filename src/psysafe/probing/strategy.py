@@ -166,7 +166,7 @@ class Strategist:
             )
         elif operator != "fresh" and parents:
             shown = "\n\n".join(f"# A brief that worked for another aim\n{parent.strategy}" for parent in parents)
-            parts.append(f"{shown}\n\n# Task\nWrite a brief for the aim above. {_OPERATORS[operator]}")
+            parts.append(f"{shown}\n\n# Task\nWrite a brief for the aim above. {self._how(operator)}")
         else:
             parts.append("# Task\nWrite the brief.")
         parts.append("Answer with the brief alone.")
@@ -192,6 +192,10 @@ class Strategist:
         )
         found, _, _ = await asker.ask(_plain(question), call, self._config(INSIGHTS.schema), INSIGHTS.parse)
         return found if isinstance(found, AnswerError) else tuple(found.insights[:MOST_INSIGHTS])
+
+    def _how(self, operator: Operator) -> str:
+        # Without counselor roles there is no other one to change to.
+        return _OPERATORS["random" if operator == "role" and not self.roles else operator]
 
     def _aim(self, cell: CellId) -> str:
         category = self.grid.categories[cell.category]

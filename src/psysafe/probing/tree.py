@@ -43,7 +43,9 @@ async def _run(running: Running) -> Trial:
             strategy = await _grow(running, cell, branch)
             if strategy is None:
                 continue
-            rollout = await running.learned(await running.play(cell, strategy, len(played)))
+            rollout = await running.play(cell, strategy, len(played))
+            if len(played) < most - 1:
+                rollout = await running.learned(rollout)
             played.append(rollout)
             grown.append([*branch, rollout])
             if rollout.hit:

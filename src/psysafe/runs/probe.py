@@ -166,9 +166,10 @@ class _Probe:
     ) -> None:
         self.plan, self.store, self.budget, self.stop, self.watch = plan, store, budget, stop, watch
         self.tell: Callable[[Event], None] = tell or (lambda event: None)
-        self.progress = ProbeProgress()
+        self.progress = ProbeProgress(of=plan.first_trials)
         self.waiting = Waiting()
         self.halted = False
+        self.whole = False
         self.accounts: list[Account] = []
         self.committed = Account()
         self.held: list[Trial] = []
@@ -201,6 +202,8 @@ class _Probe:
             return ProbeExecution(ended, detail, self.progress, self.waiting)
 
         error = None if work.cancelled() else work.exception()
+        if self.whole and error is None:  # in the moment that is left after a stop, too
+            return how("complete")
         if error is not None and not isinstance(error, (BudgetReached, _EndpointLost, ModelError, Stopped)):
             raise error
         if isinstance(error, ModelError):
@@ -209,18 +212,13 @@ class _Probe:
             return how("interrupted")
         if isinstance(error, _EndpointLost):
             return how("endpoint_lost", str(error))
-        if isinstance(error, BudgetReached) or self.halted or (work.cancelled() or not self._complete()):
-            return how("budget", str(error) if error else self.budget.reached())
-        return how("complete")
-
-    def _complete(self) -> bool:
-        return self.progress.done == self.progress.of
+        return how("budget", str(error) if error else self.budget.reached())
 
     async def _work(self) -> None:
         plan, settings = self.plan, self.plan.settings
         async with Writer[Trial](lambda records: write_trials(self.store, records)) as writer:
             if plan.given:
-                await self._stages(plan.given.items(), writer)
+                self.whole = await self._stages(plan.given.items(), writer)
                 return
             first = list(read_trials(self.store, "search"))
             for trial in first:
@@ -242,14 +240,16 @@ class _Probe:
                 ("control", controls(searching.records, settings, plan.controls)),
                 ("benign", benign(plan.plain, settings, plan.benign)),
             ]
-            await self._stages(stages, writer)
+            self.whole = await self._stages(stages, writer)
 
-    async def _stages(self, stages: Iterable[tuple[Kind, Sequence[Task]]], writer: Writer[Trial]) -> None:
+    async def _stages(self, stages: Iterable[tuple[Kind, Sequence[Task]]], writer: Writer[Trial]) -> bool:
+        """Whether all of them are done."""
         for kind, tasks in stages:
             done = sum(1 for _ in read_trials(self.store, kind))
             await self._tasks(kind, tasks, writer, done)
-            if not self._complete():
-                return
+            if self.progress.done < self.progress.of:
+                return False
+        return True
 
     async def _tasks(self, kind: Kind, tasks: Sequence[Task], writer: Writer[Trial], done: int) -> None:
         """Trials that do not depend on each other."""
