@@ -48,14 +48,15 @@ def test_runs_are_listed(psysafe: Command, run: Path) -> None:
     assert result.code == 0
     assert result.err == ""
     header, first, second = result.out.splitlines()
-    assert header.split() == ["run", "created", "ended", "units", "unscored", "models"]
+    assert header.split() == ["run", "kind", "created", "ended", "units", "unscored", "models"]
     assert first.split()[0] == "runs/first"
-    assert first.split()[2:] == ["complete", "6", "0", "scripted:judge"]
-    assert second.split()[2:] == ["budget", "2", "2", "scripted:refusing"]
+    assert first.split()[3:] == ["complete", "6", "0", "scripted:judge"]
+    assert second.split()[3:] == ["budget", "2", "2", "scripted:refusing"]
     listed = psysafe("runs", "list", "runs", "--json").json
     assert [row["run"] for row in listed] == ["runs/first", "runs/second"]
     assert listed[0] == {
         "run": "runs/first",
+        "kind": "judge",
         "created": listed[0]["created"],
         "expires": None,
         "ended": "complete",

@@ -69,6 +69,7 @@ class Client:
             ModelError: trying another rollout cannot help either.
         """
         problem: Spoiled | None = None
+        blocked = False
         for again in range(REGENERATIONS + 1):
             number = call * (REGENERATIONS + 1) + again
             config = Sampling(
@@ -82,17 +83,17 @@ class Client:
                 reply = await asker.generate(self._messages(said, problem), config)
                 text = _said(reply)
             except AnswerError as error:
-                if error.reason == "judge_blocked":
-                    return Failed(error.reason, str(error), again)
+                blocked = error.reason == "judge_blocked"
                 problem = Spoiled("role_drift", f"no words of a client ({error})")
                 continue
             except ModelError as error:
                 return Failed(reason_of(error), error.brief, again)
+            blocked = False
             problem = spoiled(text, said, self.strategy)
             if problem is None:
                 return Said(text, again)
         assert problem is not None
-        return Failed(problem.reason, problem.detail, REGENERATIONS)
+        return Failed("judge_blocked" if blocked else problem.reason, problem.detail, REGENERATIONS)
 
     def _messages(self, said: Sequence[Message], problem: Spoiled | None) -> list[Message]:
         heard = [replace(m, content=_shortened(m.content)) if m.role == "assistant" else m for m in said]

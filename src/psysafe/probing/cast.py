@@ -52,11 +52,13 @@ class Stage:
     Attributes:
         meter: of the run's budget. account: keeps what was spent, even if the trial is not finished.
         tell: told what happens, for those who watch. An event holds no text of a conversation.
+        ended: called when the trial is over, however it ended.
     """
 
     meter: Meter | None = None
     account: Account = field(default_factory=Account)
     tell: Callable[[Event], None] = lambda event: None
+    ended: Callable[[], None] = lambda: None
 
 
 class Seat:
@@ -111,3 +113,4 @@ class Seat:
     def close(self) -> None:
         """What was spent goes onto the stage's account."""
         self.stage.account.merge(self.spent())
+        self.stage.ended()

@@ -9,7 +9,7 @@ from typing import Any
 
 from psysafe.clients.profile import Profile
 from psysafe.judging import Account, ManagedJudge
-from psysafe.judging.judges import info_of
+from psysafe.judging.judges import calls, info_of
 from psysafe.judging.prompt import PROMPT_VERSION
 from psysafe.models import ManagedModel, ModelError, Stopped
 from psysafe.probing.archive import Archive
@@ -68,6 +68,13 @@ class ProbePlan:
     def first_trials(self) -> int:
         """Trials that are certain: of the search, or of the replay."""
         return sum(map(len, self.given.values())) if self.given else self.settings.trials
+
+    @property
+    def least_calls(self) -> int:
+        """Of a trial with one dialogue: strategy, turns, ladder, blind judge, course, what is learned, the check of the
+        client."""
+        turns = 0 if any(task.stored for tasks in self.given.values() for task in tasks) else 2 * self.settings.turns
+        return turns + calls(self.cast.judge, self.cast.mechanism) + 4 + self.settings.course
 
     def manifest(self) -> dict[str, Any]:
         """What must be equal for a probe to be gone on with, JSON-ready."""
@@ -170,6 +177,7 @@ class _Probe:
         self.waiting = Waiting()
         self.halted = False
         self.whole = False
+        self.next: UnitMeter | None = None
         self.accounts: list[Account] = []
         self.committed = Account()
         self.held: list[Trial] = []
@@ -212,7 +220,11 @@ class _Probe:
             return how("interrupted")
         if isinstance(error, _EndpointLost):
             return how("endpoint_lost", str(error))
-        return how("budget", str(error) if error else self.budget.reached())
+        return how("budget", str(error) if error else self.budget.reached() or self._too_small())
+
+    def _too_small(self) -> str:
+        left = (self.budget.max_calls or 0) - self.budget.calls
+        return f"--max-calls {self.budget.max_calls}: {left} left, a trial needs {self.plan.least_calls} and more"
 
     async def _work(self) -> None:
         plan, settings = self.plan, self.plan.settings
@@ -270,12 +282,20 @@ class _Probe:
         self.tell({"event": "stage", "kind": kind, "done": done, "of": of})
 
     def _go_on(self) -> bool:
-        return not self.halted and self.budget.reached() is None
+        """Whether the next trial may begin: a bound on calls must leave room for one dialogue of it, beside what those
+        under way will still need, since a trial that is cut off is lost."""
+        if self.halted or self.budget.reached() is not None:
+            return False
+        if self.budget.bounded and self.next is None:
+            self.next = self.budget.admit(self.plan.least_calls)
+            return self.next is not None
+        return True
 
     def _new_stage(self) -> Stage:
-        account = Account()
+        account, meter = Account(), self.next
         self.accounts.append(account)
-        return Stage(UnitMeter(self.budget, 0) if self.budget.bounded else None, account, self.tell)
+        self.next = None
+        return Stage(meter, account, self.tell, meter.close if meter is not None else lambda: None)
 
     def _commit(self, trial: Trial, writer: Writer[Trial]) -> None:
         """Keep a record. Those of trials that reached no model wait for one that did."""
