@@ -42,7 +42,7 @@ GENERATOR = "e2d13371763795ef12eb55c95c898990eb0d16b8"
 PLANTS = {28: 0.5, 14: 0.8, 6: 1.0}  # the ratio to random that is wanted
 SHARE = 0.95
 PROFILES = 12
-MOST_TRIALS = 4000
+MOST_TRIALS = 1200
 
 ABLATIONS: dict[str, dict[str, Any]] = {
     "full": {},
