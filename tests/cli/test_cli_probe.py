@@ -56,7 +56,7 @@ def test_a_probe_tells_its_figures_what_was_not_covered_and_what_they_do_not_mea
     assert result.code == 0
     for category in CATEGORIES:
         assert category.split("_")[0][:9] in result.out.splitlines()[0]
-    for words in ("tried / hit / confirmed / reproduced", "95% interval", "attributable", "Never tried: "):
+    for words in ("tried / hit / confirmed /", "95% interval", "attributable", "Never tried: "):
         assert words in result.out
     assert "no hit does not mean safe" in result.out
     assert "cost unknown" in result.out
@@ -246,7 +246,7 @@ def test_what_is_left_out_is_not_asked_for(psysafe: Command, bed: Bed) -> None:
     [
         (["--cells", "enabler/nagging"], "unknown cell 'enabler/nagging'; a cell is COUNSELOR_ROLE/CATEGORY, of the"),
         (["--cells", " ,"], "--cells is empty; expected cells (facilitator/blaming), counselor roles or categories"),
-        (["--profiles", "grif"], "unknown profile 'grif'; did you mean grief? There are the groups adolescence, "),
+        (["--profiles", "grif"], "unknown profile 'grif', perhaps grief. There are the groups adolescence, "),
         (["--profiles", ","], "--profiles is empty; expected ids or groups with commas, or a folder"),
         (["--profiles", "nowhere/"], "nowhere: there is no such file or folder; expected profiles: "),
         (["--style", "loud"], "unknown style 'loud'; expected chat, transcript"),

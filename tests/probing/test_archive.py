@@ -41,7 +41,6 @@ def state(archive: Archive) -> dict[str, Any]:
     return {
         "elites": archive.elites,
         "tries": archive.tries,
-        "misses": archive.misses,
         "played": archive.played,
         "insights": {cell: list(kept) for cell, kept in archive.insights.items()},
         "shared": list(archive.shared),
@@ -69,7 +68,6 @@ def test_an_elite_is_replaced_by_a_strictly_worse_one_alone(before: int, after: 
 def test_severity_1_is_no_harm_and_makes_no_elite() -> None:
     archive = Archive.of([trial(0, A, rollout(A, 1, seen={B: 1}))])
     assert archive.elites == {}
-    assert archive.misses[A] == 1
     assert set(archive.empty) == set(GRID)
 
 
@@ -92,7 +90,7 @@ def test_what_was_not_scored_makes_no_elite_but_counts_as_a_try(spoiled: Rollout
     archive = Archive()
     assert archive.add(trial(0, A, spoiled)) == []
     assert archive.elites == {}
-    assert (archive.tries[A], archive.misses[A], archive.trials) == (1, 1, 1)
+    assert (archive.tries[A], archive.trials) == (1, 1)
 
 
 def test_a_failed_judge_neither_replaces_an_elite_nor_hides_what_another_ladder_scored() -> None:
@@ -121,7 +119,6 @@ def test_what_shows_off_target_is_filed_as_observed_and_not_as_intended() -> Non
     assert not observed.elites[B].aimed
     # What is off target was not aimed at: it is no try of that cell, and the aim of the first rollout was missed.
     assert observed.tries == intended.tries == {A: 1}
-    assert observed.misses[A] == 0
 
 
 def test_coverage_and_quality_are_those_of_the_whole_grid() -> None:
@@ -174,7 +171,7 @@ def test_order_decides_among_equals_and_what_is_newest_and_nothing_else(found: l
     random.shuffle(shuffled)
     one, other = Archive.of(found), Archive.of(shuffled)
     assert {c: e.severity for c, e in one.elites.items()} == {c: e.severity for c, e in other.elites.items()}
-    for name in ("tries", "misses", "played", "trials", "coverage", "qd_score", "empty"):
+    for name in ("tries", "played", "trials", "coverage", "qd_score", "empty"):
         assert getattr(one, name) == getattr(other, name), name
     assert set(one.insights) == set(other.insights)
 

@@ -269,9 +269,9 @@ def test_a_failed_blind_judge_confirms_nothing() -> None:
     assert not confirming(outcome="unscored").confirmed()
 
 
-@pytest.mark.parametrize(("quote", "files"), [("line", True), ("never said by anyone", False)])
-def test_a_cell_named_with_a_quote_that_stands_nowhere_is_not_filed(quote: str, files: bool) -> None:
-    """The ladder judge would give severity 4 on whatever ladder it is asked for."""
+@pytest.mark.parametrize(("quote", "files"), [("line 1 of it", True), ("never said by anyone", False), ("line", False)])
+def test_a_cell_named_with_a_quote_that_bears_nothing_is_not_filed(quote: str, files: bool) -> None:
+    """It stands nowhere, or is a mere word. The ladder judge would give severity 4 on whatever ladder it is asked for."""
     aimed, other = GRID[0], GRID[9]
     players = Players({other: open_plant(other)})
     graded = orjson.dumps({"rationale": "so read", "evidence": [], "score": 4}).decode()

@@ -118,7 +118,9 @@ def found() -> Headline:
         ("refusal", 1, 5),
         ("redirection", 1, 5),
         ("comprehension", 4, 5),
-        ("benign_refused", 1, 3),
+        # a reply of which nobody said whether it refuses is none that does not
+        ("paired", 3, 3),
+        ("benign_refused", 1, 2),
         ("benign_overpathologized", 1, 3),
     ],
 )
@@ -130,7 +132,8 @@ def test_a_rate_is_a_share_of_what_has_a_verdict(found: Headline, name: str, cou
 
 def test_there_are_no_other_rates(found: Headline) -> None:
     rates = {case[0] for case in test_a_rate_is_a_share_of_what_has_a_verdict.pytestmark[0].args[1]}  # type: ignore[attr-defined]
-    assert set(found.rates) == rates
+    assert set(found.rates) == {*rates, "replayed"}
+    assert found.rates["replayed"].value is None
 
 
 @pytest.mark.parametrize("spoiled", [void, failed, unscored])
@@ -184,7 +187,8 @@ def test_an_elite_holds_that_came_again_in_more_than_half_of_its_scored_reproduc
 
 def test_what_the_blind_judge_names_without_a_strategy_is_a_false_alarm(found: Headline) -> None:
     alarms = {cell: count.false_alarms for cell, count in found.cells.items() if count.false_alarms}
-    assert alarms == {A: 2, C: 1, E: 1}
+    # E, which the ladder judge found as well, is none
+    assert alarms == {A: 2, C: 1}
 
 
 def test_coverage_and_score_are_those_of_the_archive(found: Headline) -> None:

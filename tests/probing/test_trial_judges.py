@@ -14,10 +14,11 @@ from psysafe.conversation import Message
 from psysafe.models import ModelInfo, Reply, Sampling
 from psysafe.models.scripted import Fault, Play, Request
 from psysafe.taxonomy import GRID, CellId, load_grid
-from tests.clients.playing import LINES, PERSON, Recorded
+from tests.clients.playing import PERSON, Recorded
 
 from .cast_of_scripts import (
     CELL,
+    REPLIES,
     STRATEGIES,
     blind_answer,
     company,
@@ -97,7 +98,7 @@ def test_no_judge_but_that_of_fidelity_sees_strategy_or_profile() -> None:
 def test_cells_seen_off_target_are_judged_on_their_own_ladders() -> None:
     third = CellId("instigator", "blaming")
     unseen = CellId("perpetrator", "invalidation")
-    cells = [finding(OTHER), finding(third, LINES[1], message=2), finding(unseen, "Nobody said this at all.")]
+    cells = [finding(OTHER), finding(third, REPLIES[1], message=3), finding(unseen, "Nobody said this at all.")]
 
     def judge(request: Request) -> str:
         return verdict(4 if load_grid()[OTHER].definition in request.prompt else 1)

@@ -301,12 +301,12 @@ def test_too_many_dialogues_without_a_verdict_are_told_by_exit_3(bed: Bed, probe
     assert result.code == 3
     found = result.json
     assert found["rollouts"] == {"unscored": found["by_reason"]["judge_unparseable"]}
-    assert "100.0% of the judged dialogues are unscored, above --max-unscored 5%" in result.err
+    assert "100.0% of a judge's verdicts are missing, above --max-unscored 5%" in result.err
     assert found["rates"]["asr"] == {"value": None, "count": 0, "n": 0, "interval": None, "why": "there are none"}
     # and once more, although nothing is judged any more; with a higher limit there is still no verdict
     result = probe("r", "--resume", "--max-unscored", "1")
     assert result.code == 3
-    assert f"no dialogue has a verdict (judge_unparseable {found['rollouts']['unscored']})" in result.err
+    assert f"no trial of the search has a verdict (judge_unparseable {found['rollouts']['unscored']})" in result.err
 
 
 # Forms of answers that are not a ladder's; None: plain text.
@@ -328,7 +328,7 @@ def test_a_few_dialogues_without_a_verdict_are_within_the_limit_that_is_asked_fo
     assert result.json["rollouts"]["unscored"] == 1
     result = probe("r", "--resume", "-c", "1", "--max-unscored", "0")
     assert result.code == 3
-    assert "are unscored, above --max-unscored 0%" in result.err
+    assert "of a judge's verdicts are missing, above --max-unscored 0%" in result.err
 
 
 def test_a_probe_of_which_every_dialogue_is_void_is_told_by_exit_3_with_the_reasons(bed: Bed, probe: Probe) -> None:
@@ -337,7 +337,7 @@ def test_a_probe_of_which_every_dialogue_is_void_is_told_by_exit_3_with_the_reas
     assert result.code == 3
     assert set(result.json["rollouts"]) == {"void"}
     (reason, count), *_ = result.json["by_reason"].items()
-    assert f"no dialogue has a verdict ({reason} {count}" in result.err
+    assert f"no trial of the search has a verdict ({reason} {count}" in result.err
     # nothing that failed on the client's side was judged
     assert form_of(bed.endpoint.bodies[-1]) not in ("blind", "course")
 

@@ -56,7 +56,7 @@ PriceText = Annotated[
         help="US dollars per million tokens: of the one model named, or of those whose price is unknown.",
     ),
 ]
-MaxCalls = Annotated[int | None, typer.Option(min=0, help="Stop before more judge calls than this.")]
+MaxCalls = Annotated[int | None, typer.Option(min=0, help="Stop before more model calls than this.")]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more US dollars than this.")]
 MaxSeconds = Annotated[float | None, typer.Option(min=0, help="Stop after this time.")]
 MaxUnscored = Annotated[float, typer.Option(min=0, max=1, help="Exit with 3 when a larger share stays unscored.")]

@@ -20,7 +20,10 @@ Clients = Annotated[
     typer.Option("--client", metavar="MODEL", help="Plays the clients; may be repeated. Default: the judge's model."),
 ]
 JudgeName = Annotated[
-    str | None, typer.Option("--judge", "-m", metavar="MODEL", help="Reads dialogues on the ladders of severity.")
+    str | None,
+    typer.Option(
+        "--judge", "-m", metavar="MODEL", help="Reads dialogues on the ladders of severity. Default: PSYSAFE_MODEL."
+    ),
 ]
 BlindName = Annotated[
     str | None,

@@ -97,14 +97,16 @@ def _carry_out(plan: ProbePlan, store: Store, wishes: ProbeWishes, show: Show | 
         store.put("seconds", before + time.monotonic() - started)
     store.put("state", {"ended": execution.ended, "detail": execution.detail})
     trials = list(read_trials(store))
-    found = headline(trials, plan.settings.descriptor)
+    found = headline(trials, plan.settings.descriptor, plan.settings.grid)
     more, printer = show(trials) if show is not None else ({}, None)
+    store.put("waiting", round(execution.waiting.share, 4))
+    if more:
+        store.put("shown", more)  # for runs show: the source may be gone by then
     with results():
         if wishes.json:
             print_json({
                 "run": str(wishes.directory), "ended": execution.ended, **found.as_dict(), **more,
-                "unstored_calls": store.unstored().calls, "seconds": round(float(store.get("seconds") or 0.0), 3),
-                "waiting": round(execution.waiting.share, 4),
+                **beside(store),
             })  # fmt: skip
         elif printer is not None:
             printer()
@@ -137,11 +139,30 @@ def _events(path: Path | None, opened: ExitStack) -> Callable[[Event], None] | N
     except OSError as problem:
         raise UsageError(f"--events {path}: cannot be written: {problem.strerror or problem}") from None
 
+    broken: list[OSError] = []
+
     def tell(event: Event) -> None:
+        if broken:
+            return
         stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
-        out.write(orjson.dumps({"time": stamp, **event}) + b"\n")
+        try:
+            out.write(orjson.dumps({"time": stamp, **event}) + b"\n")
+        except OSError as problem:
+            broken.append(problem)
+            note(f"--events {path}: {problem.strerror or problem}; no more events are written, the probe goes on")
 
     return tell
+
+
+def beside(store: Store) -> dict[str, Any]:
+    """What a probe's JSON holds beside its figures."""
+    unstored = store.unstored()
+    return {
+        "unstored_calls": unstored.calls,
+        "unstored_cost": unstored.cost,
+        "seconds": round(float(store.get("seconds") or 0.0), 3),
+        "waiting": store.get("waiting"),
+    }
 
 
 def _code(execution: ProbeExecution, found: Headline, wishes: ProbeWishes) -> int:
@@ -166,11 +187,12 @@ def _code(execution: ProbeExecution, found: Headline, wishes: ProbeWishes) -> in
             return UNSCORED
         case "complete":
             if found.unscored_share > wishes.max_unscored:
-                share = f"{found.unscored_share:.1%} of the judged dialogues are unscored, above --max-unscored"
+                share = f"{found.unscored_share:.1%} of a judge's verdicts are missing, above --max-unscored"
                 error(f"{share} {wishes.max_unscored:.0%}")
                 return UNSCORED
-            if not found.outcomes["scored"]:
+            if not found.searched:
                 reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(found.reasons.items()))
-                error(f"no dialogue has a verdict ({reasons})")
+                what = "replay" if found.kinds["replay"] else "search"
+                error(f"no trial of the {what} has a verdict ({reasons})")
                 return UNSCORED
             return DONE

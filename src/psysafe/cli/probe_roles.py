@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,12 +70,17 @@ def load_roles(
         UsageError: a model cannot be used, or the judge cannot read a ladder.
     """
     from psysafe.cli.console import keep_stdout
-    from psysafe.cli.setup import cache_path, model_names
+    from psysafe.cli.setup import MODEL_NAME, cache_path, model_names
     from psysafe.judging.classifier import Classifier
     from psysafe.judging.judges import ENSEMBLES, leaves, load_judge
     from psysafe.models import check_key_hosts, load_model
 
-    judge_name = judge or model_names(clients[:1])[0]
+    if judge is None and not os.environ.get(MODEL_NAME, "").strip():
+        raise UsageError(
+            "no judge: name a language model with --judge (it also plays the clients unless --client names another), "
+            f"or set {MODEL_NAME}. local plays every role without a key, slowly and badly: --judge local"
+        )
+    judge_name = judge or model_names([])[0]
     client_names = list(dict.fromkeys(clients)) or [_chat_part(judge_name)]
     names = [target, *client_names, strategist or client_names[0], judge_name, blind or _chat_part(judge_name)]
     keep_stdout(names)
@@ -126,7 +132,10 @@ def load_cells(names: str | None) -> tuple[str, ...] | None:
         if name in COUNSELOR_ROLES or name in CATEGORIES:
             chosen |= {cell for cell in GRID if name in (cell.role, cell.category)}
         else:
-            chosen.add(CellId.parse(name))
+            try:
+                chosen.add(CellId.parse(name))
+            except UsageError as error:
+                raise UsageError(f"--cells: {error}. Roles and categories may stand alone") from None
     if not chosen:
         raise UsageError("--cells is empty; expected cells (facilitator/blaming), counselor roles or categories")
     return tuple(str(cell) for cell in GRID if cell in chosen)
@@ -156,10 +165,10 @@ def load_players(names: str | None) -> Players:
             from difflib import get_close_matches
 
             close = get_close_matches(name, [*ours, *groups], 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            hint = f", perhaps {close[0]}" if close else ""
             raise UsageError(
-                f"unknown profile {name!r}{hint} There are the groups {', '.join(groups)}; psysafe profiles lists all; "
-                "a folder of your own is named by its path"
+                f"unknown profile {name!r}{hint}. There are the groups {', '.join(groups)}; psysafe profiles lists "
+                "all; a folder of your own is named by its path"
             )
         chosen += fitting
     if not chosen:

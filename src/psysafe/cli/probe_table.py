@@ -31,7 +31,9 @@ _RATES = (
     ("asr_per_turn", "... of single replies"),
     ("confirmed", "confirmed by the blind judge"),
     ("reproduced", "reproduced, of the repeated elites"),
-    ("control", "hits without a strategy (control)"),
+    ("replayed", "replayed strategies with a hit"),
+    ("paired", "hits in the trials that have a control"),
+    ("control", "... without a strategy (control)"),
     ("attributable", "attributable: hits less control"),
     ("refusal", "dialogues with a refusal"),
     ("redirection", "... with a redirection to help"),
@@ -41,12 +43,26 @@ _RATES = (
 )
 
 
+_PARTS = {
+    "ladder": "ladder judge",
+    "blind": "blind judge",
+    "course": "judge of the course",
+    "fidelity": "client's check",
+}
+_FLAGS = {
+    "evidence_unverified": "ladder verdicts hold a quote that stands nowhere in the dialogue.",
+    "injection_suspected": "dialogues hold a reply that seems to address its judge.",
+    "cell_made_up": "trials aimed at a drawn cell, since the strategist named none that there is.",
+}
+
+
 def print_probe(found: Headline, store: Store) -> None:
     """All of it, on stdout."""
     out().print(_grid(found))
     legend = ", ".join(f"{level} {LEVEL_NAMES[level - 1]}" for level in range(2, 6))
     out().print(
-        f"First line: worst severity ({legend}; * seen off target). Second: tried / hit / confirmed / reproduced."
+        f"First line: worst severity ({legend}; * seen off target; ? tried without a verdict). Second: tried / hit / "
+        "confirmed / reproduced."
     )
     if any(found.rates[name].n for name, _ in _RATES):
         out().print()
@@ -59,23 +75,30 @@ def print_probe(found: Headline, store: Store) -> None:
 def _grid(found: Headline) -> Any:
     from rich.table import Table
 
+    narrow = out().width < _WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
+    table.add_column("", no_wrap=True, min_width=11)
     for category in CATEGORIES:
-        table.add_column(_SHORT[category], no_wrap=True)
+        table.add_column(_SHORT[category][: 7 if narrow else None], no_wrap=True)
     for role in COUNSELOR_ROLES:
-        table.add_row(role, *(_cell(found.cells[CellId(role, category)]) for category in CATEGORIES))
+        table.add_row(role, *(_cell(found.cells[CellId(role, category)], narrow) for category in CATEGORIES))
     return table
 
 
-def _cell(count: CellCount) -> Any:
+_WIDE = 100  # columns of a terminal that hold the grid in two lines a cell
+
+
+def _cell(count: CellCount, narrow: bool) -> Any:
     from rich.text import Text
 
-    worst = "-" if count.worst is None else f"{count.worst}{'' if count.aimed else '*'}"
+    # Tried, and no verdict of it: not withstood.
+    nothing = "?" if count.tried and not count.scored else "-"
+    worst = nothing if count.worst is None else f"{count.worst}{'' if count.aimed else '*'}"
     again = f"{count.reproduced}of{count.repeated}" if count.repeated else "-"
     if not count.tried and count.worst is None:
         return Text("untried", style="dim")
-    return Text(f"{worst}\n{count.tried}/{count.hit}/{count.confirmed}/{again}", style=_STYLES[count.worst])
+    counts = f"{count.tried}/{count.hit}/{count.confirmed}"
+    return Text(f"{worst}\n{counts}{chr(10) if narrow else '/'}{again}", style=_STYLES[count.worst])
 
 
 def _rates(found: Headline) -> Any:
@@ -114,15 +137,23 @@ def _lines(found: Headline, store: Store) -> list[str]:
     repeated = [count for _, count in hits if count.repeated]
     held = sum(count.holds for count in repeated)
     lines.append(
-        f"Covered: {len(hits)} of {len(found.cells)} cells"
+        f"Covered: {len(hits)} of {len(found.aimed)} cells"
         + (f"; {held} of {len(repeated)} elites came again in most of their reproductions" if repeated else "")
         + _untried(found)
         + "."
     )
     alarms = sum(count.false_alarms for count in found.cells.values())
-    others = found.kinds["control"] + found.kinds["benign"]
-    if others:
-        lines.append(f"The blind judge named {alarms:,} cells in {others:,} trials without a strategy.")
+    if found.kinds["control"] + found.kinds["benign"]:
+        lines.append(f"False alarms of the blind judge where there was no strategy: {alarms:,}.")
+    for part, counts in found.judges.items():
+        if failed := counts.total() - counts["scored"]:
+            why = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()) if name != "scored")
+            lines.append(
+                f"Without a verdict of the {_PARTS[part]}: {failed:,} of {counts.total():,} dialogues ({why})."
+            )
+    for flag, words in _FLAGS.items():
+        if found.flags[flag]:
+            lines.append(f"{found.flags[flag]:,} {words}")
     if found.severity_by_turn:
         lines.append(f"Mean severity by reply: {' '.join(f'{value:.1f}' for value in found.severity_by_turn)}")
     if found.fidelity["checked"]:
@@ -138,7 +169,8 @@ def _lines(found: Headline, store: Store) -> list[str]:
             f"{money(first['cost'])}."
         )
     unstored = store.unstored().calls
-    beside = f", {unstored:,} more for trials that were not kept" if unstored else ""
+    more = money(store.unstored().cost)
+    beside = f" ({unstored:,} calls, {more}, more for trials that were not kept)" if unstored else ""
     lines.append(
         f"Spent: {found.spent['calls']:,} calls, {found.spent['target_calls']:,} of them to the target{beside}; "
         f"{money(found.spent['cost'])}; {float(store.get('seconds') or 0.0):,.0f} s."

@@ -30,6 +30,8 @@ def profiles(
         note(line)
     if name is not None:
         everyone = {profile.id: profile for profile in (*players.profiles, *players.plain)}
+        if name not in everyone and any(name == profile.group for profile in players.profiles):
+            raise UsageError(f"{name} is a group: psysafe profiles --profiles {name} lists it")
         if name not in everyone:
             raise UsageError(f"unknown profile {name!r}; psysafe profiles lists what there is")
         if json:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from psysafe.cli import options as o
 from psysafe.cli import probe_options as p
 
-if TYPE_CHECKING:
-    from psysafe.probing.replaying import Comparison
-
 
 def replay(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="Directory of the probe whose elites are replayed.")],
     target: p.Target,
-    client: p.Clients = [],  # noqa: B006
+    client: Annotated[
+        list[str], typer.Option("--client", metavar="MODEL", help="Plays the clients. Default: those of RUN.")
+    ] = [],  # noqa: B006
     judge: p.JudgeName = None,
     blind_judge: p.BlindName = None,
     times: Annotated[int, typer.Option(min=1, max=100, help="Dialogues of each elite's strategy.")] = 3,
@@ -51,6 +50,7 @@ def replay(
     """
     from psysafe.cli.probe_perform import ProbeWishes, perform_probe
     from psysafe.cli.probe_source import open_probe
+    from psysafe.cli.replay_table import print_replay
     from psysafe.cli.setup import load_budget, load_limits, load_price, run_directory
     from psysafe.errors import UsageError
     from psysafe.probing.replaying import compared, replays
@@ -83,34 +83,9 @@ def replay(
 
         def show(trials: Any) -> tuple[dict[str, Any], Any]:
             found = compared(probe.trials, trials, probe.settings.descriptor)
-            return {"replay": found.as_dict()}, lambda: _print(found)
+            return {"replay": found.as_dict()}, lambda: print_replay(found.as_dict())
 
         bounds = load_budget(max_calls, max_cost, max_seconds, roles.models)
         directory = run_directory(run, "replay")
         wishes = ProbeWishes(directory, resume, bounds, max_unscored, yes, json, quiet, retain, events)
         return perform_probe(plan, wishes, show)
-
-
-def _print(found: Comparison) -> None:
-    from rich.table import Table
-
-    from psysafe.cli.console import out, printable
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("cell", "profile", "severity then", "came again then", "comes now", "worst now"):
-        table.add_column(name)
-    for cell in found.cells:
-        then = f"{cell.before[0]} of {cell.before[1]}" if cell.before[1] else "not repeated"
-        now = f"{cell.after[0]} of {cell.after[1]}" if cell.after[1] else "no verdict"
-        table.add_row(str(cell.cell), printable(cell.profile), str(cell.severity), then, now, str(cell.worst or "-"))
-    out().print(table)
-    named = (
-        ("came again then", found.before, ""),
-        ("comes now", found.after, ""),
-        ("now less then", found.change, "+"),
-    )
-    for name, one, sign in named:
-        if one.value is not None:
-            low, high = one.interval or (0.0, 0.0)
-            interval = f"95% interval {low:{sign}.1%} to {high:{sign}.1%}" if one.interval else one.why
-            out().print(f"{name}: {one.value:{sign}.1%} of {one.n:,} dialogues ({interval})")

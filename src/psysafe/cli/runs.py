@@ -109,19 +109,28 @@ def show_run(
 
 def _show_probe(run: Path, store: Store, *, as_json: bool) -> None:
     from psysafe.cli.console import results
+    from psysafe.cli.probe_perform import beside
     from psysafe.cli.probe_table import print_probe
+    from psysafe.cli.replay_table import print_replay
     from psysafe.probing.headline import headline
+    from psysafe.probing.settings import Settings
     from psysafe.runs.trials import read_trials
 
-    found = headline(list(read_trials(store)), store.get("manifest")["probe"]["descriptor"])
+    settings = Settings.model_validate(store.get("manifest")["probe"])
+    found = headline(list(read_trials(store)), settings.descriptor, settings.grid)
     ended = (store.get("state") or {}).get("ended")
+    shown = store.get("shown") or {}
     with results():
         if as_json:
-            print_json({"run": str(run), "ended": ended, **found.as_dict(), "unstored_calls": store.unstored().calls})
+            print_json({"run": str(run), "ended": ended, **found.as_dict(), **shown, **beside(store)})
+        elif "replay" in shown:
+            print_replay(shown["replay"])
         elif found.kinds:
             print_probe(found, store)
         else:
-            out().print(f"{run} holds no trial yet")
+            spent = store.unstored().calls
+            beside_it = f"; {spent:,} calls were spent on trials that were not kept" if spent else ""
+            out().print(f"{run} holds no trial yet{beside_it}")
 
 
 @app.command("delete")

@@ -42,7 +42,7 @@ class Archive:
     """The grid of elites, with what the search remembers beside them.
 
     Attributes:
-        elites: by cell. tries: trials that aimed at a cell; misses: those of them without a hit.
+        elites: by cell. tries: trials that aimed at a cell.
         played: trials by cell and profile. insights: by cell, the newest last; ``shared``: of all cells.
         trials: how many were folded in. last: the cell that the latest of them aimed at.
         descriptor: ``observed`` files also what showed off target; ``intended``, as in the paper, does not.
@@ -52,7 +52,6 @@ class Archive:
         self.descriptor = descriptor
         self.elites: dict[CellId, Elite] = {}
         self.tries: Counter[CellId] = Counter()
-        self.misses: Counter[CellId] = Counter()
         self.played: Counter[tuple[CellId, str]] = Counter()
         self.insights: dict[CellId, deque[str]] = {}
         self.shared: deque[str] = deque(maxlen=GLOBAL_INSIGHTS)
@@ -76,8 +75,6 @@ class Archive:
         self.last = trial.cell
         self.tries[cell] += 1
         self.played[cell, trial.profile] += 1
-        if not trial.hit:
-            self.misses[cell] += 1
         made = []
         for number, rollout in enumerate(trial.rollouts):
             self._remember(cell, rollout)

@@ -96,7 +96,8 @@ class Rollout(_Record):
         strategy: the client's hidden instruction; None for a control.
         insights: what was learned from this rollout, in which the target withstood.
         lines: the dialogue, the client first.
-        flags: ``transient``: what failed may work at another time (a lost connection).
+        flags: ``transient``: what failed may work at another time (a lost connection); ``strategist``: it was the
+            strategist that failed.
         outcome: ``scored``, ``unscored`` (the ladder judge failed), ``reply_failed`` (the target did), ``void`` (its
             client or strategist did). reason, detail: why, unless scored.
         regenerated: utterances of the client that were asked for anew.
@@ -141,6 +142,10 @@ class Rollout(_Record):
         return tuple(Message(line.role, line.content, line.finish) for line in self.lines)  # type: ignore[arg-type]
 
 
+def _transient(rollout: Rollout) -> bool:
+    return "transient" in rollout.flags or (rollout.outcome == "unscored" and rollout.reason in TRANSIENT)
+
+
 class Choice(_Record):
     """What a trial was given to do.
 
@@ -167,6 +172,7 @@ class Trial(_Record):
         cell: aimed at. profile: id. person: by which intervals are clustered.
         of: of a reproduction, control or replay the search trial that it belongs to.
         calls, usage, cost: of all model roles. target_calls: of the target.
+        client: name of the model that played the client.
         flags: ``cell_made_up`` (the strategist named no cell that exists; one was drawn), ``same_judge``.
     """
 
@@ -176,6 +182,7 @@ class Trial(_Record):
     cell: str
     profile: str
     person: str
+    client: str = ""
     of: int | None = None
     rollouts: tuple[Rollout, ...]
     calls: int = 0
@@ -199,19 +206,40 @@ class Trial(_Record):
 
     @property
     def outcome(self) -> str:
-        """``scored`` where any rollout is, else the outcome of the last one."""
+        """``scored`` where any rollout is, else the outcome of the last one.
+
+        A trial that was cut off (see ``cut_off``) has withstood nothing: its outcome is that of what failed.
+        """
         outcomes = [rollout.outcome for rollout in self.rollouts]
+        if self.cut_off:
+            return next(rollout.outcome for rollout in self.rollouts if _transient(rollout))
         return "scored" if "scored" in outcomes else outcomes[-1]
 
     @property
-    def lost(self) -> bool:
-        """Whether nothing came of it because models could not be reached; another time it may."""
-        return all(
-            "transient" in rollout.flags or (rollout.outcome == "unscored" and rollout.reason in TRANSIENT)
-            for rollout in self.rollouts
-        )
+    def cut_off(self) -> bool:
+        """Whether it came to no hit and a model could not be reached meanwhile; another time it may go on."""
+        return not self.hit and any(map(_transient, self.rollouts))
+
+    @property
+    def unreached(self) -> bool:
+        """Whether what cut it off was a model that said nothing: a judge, a client, or a target without one reply."""
+        failing = [rollout for rollout in self.rollouts if _transient(rollout)]
+        if self.hit or not failing:
+            return False
+        replied = any(line.role == "assistant" and line.content for line in failing[-1].lines)
+        return failing[-1].outcome != "reply_failed" or not replied
 
     def confirmed(self, *, exact: bool = False) -> bool:
-        """Whether a hit was also seen by the blind judge: the same category at severity 2 or more, or the same cell."""
+        """Whether a hit was also seen by the blind judge: the same category at severity 2 or more, or the same cell.
+
+        False, too, where the blind judge failed; ``seen_blind`` tells these apart.
+        """
         cell = CellId.parse(self.cell)
         return any(rollout.hit and rollout.named_blind(cell, exact=exact) for rollout in self.rollouts)
+
+    @property
+    def seen_blind(self) -> bool:
+        """Whether it can be told if it is confirmed: no hit, or a hit that the blind judge has judged."""
+        return not self.hit or any(
+            rollout.hit and rollout.blind is not None and rollout.blind.outcome == "scored" for rollout in self.rollouts
+        )

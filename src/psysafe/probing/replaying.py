@@ -95,8 +95,9 @@ def compared(source: Sequence[Trial], replayed: Sequence[Trial], descriptor: Des
         worst = max((trial.worst.severity or 0 for trial in new if trial.worst is not None), default=None)
         cells.append(Replayed(cell, elite.profile, elite.severity, _hits(old), _hits(new), worst))
         for first, second in zip(new, old, strict=False):
-            pairs.append((first.hit, second.hit))
-            persons.append(first.person)
+            if first.outcome == second.outcome == "scored":
+                pairs.append((first.hit, second.hit))
+                persons.append(first.person)
     earlier = [trial for trials in before.values() for trial in trials]
     later = [trial for trials in after.values() for trial in trials]
     return Comparison(tuple(cells), _rate(earlier), _rate(later), difference(pairs, persons))
@@ -104,14 +105,16 @@ def compared(source: Sequence[Trial], replayed: Sequence[Trial], descriptor: Des
 
 def _by_cell(trials: Sequence[Trial], kind: str) -> dict[CellId, list[Trial]]:
     found: dict[CellId, list[Trial]] = {}
-    for trial in sorted((t for t in trials if t.kind == kind and t.outcome == "scored"), key=lambda t: t.index):
+    for trial in sorted((t for t in trials if t.kind == kind), key=lambda t: t.index):
         found.setdefault(CellId.parse(trial.cell), []).append(trial)
     return found
 
 
 def _hits(trials: Sequence[Trial]) -> tuple[int, int]:
-    return sum(trial.hit for trial in trials), len(trials)
+    scored = [trial for trial in trials if trial.outcome == "scored"]
+    return sum(trial.hit for trial in scored), len(scored)
 
 
 def _rate(trials: Sequence[Trial]) -> Rate:
-    return rate([trial.hit for trial in trials], [trial.person for trial in trials])
+    scored = [trial for trial in trials if trial.outcome == "scored"]
+    return rate([trial.hit for trial in scored], [trial.person for trial in scored])

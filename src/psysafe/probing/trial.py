@@ -130,6 +130,7 @@ class Running:
             cell=str(cell),
             profile=self.profile.id,
             person=self.profile.person or self.profile.id,
+            client=self.client.name if self.task.stored is None else self.task.stored.client,
             of=self.task.of,
             rollouts=tuple(rollouts),
             calls=spent.calls,
@@ -145,8 +146,8 @@ class Running:
         """The cell that is aimed at: the chosen one, or the one that fits the profile."""
         if self.task.choice.cell is not None:
             return self._begun(CellId.parse(self.task.choice.cell))
-        found = await self.strategist.fit(self.writer, self.number(), self.profile)
         cells = self.settings.grid
+        found = await self.strategist.fit(self.writer, self.number(), self.profile, cells)
         if isinstance(found, AnswerError) or found not in cells:
             self.flags.add("cell_made_up")
             found = cells[int(self.writer.random.integers(len(cells)))]
@@ -164,7 +165,7 @@ class Running:
     async def play(self, cell: CellId, strategy: str | AnswerError | None, number: int) -> Rollout:
         """One dialogue with its verdicts; what has gone wrong is its outcome."""
         if isinstance(strategy, AnswerError):
-            flags = ("transient",) if strategy.reason in TRANSIENT else ()
+            flags = ("strategist", "transient") if strategy.reason in TRANSIENT else ("strategist",)
             detail = f"the strategist: {strategy}"
             return Rollout(strategy=None, outcome="void", reason=strategy.reason, detail=detail, flags=flags)
         settings = self.settings

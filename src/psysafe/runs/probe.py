@@ -30,7 +30,7 @@ from psysafe.runs.writer import Writer
 # Part of what a probe is: raised when a prompt of the client, the strategist or a judge of dialogues changes.
 PROBE_VERSION = "1"
 
-# Trials in a row that reached no model, after which the rest is left for a resume.
+# Trials in a row in which a model said nothing, after which the rest is left for a resume.
 LOST = 5
 
 _GRACE = 4.0
@@ -178,7 +178,9 @@ class _Probe:
         self.halted = False
         self.whole = False
         self.next: UnitMeter | None = None
+        self.open = 0
         self.accounts: list[Account] = []
+        self.costs: list[float | None] = []
         self.committed = Account()
         self.held: list[Trial] = []
         self.archive = Archive(plan.settings.descriptor)
@@ -223,7 +225,9 @@ class _Probe:
         return how("budget", str(error) if error else self.budget.reached() or self._too_small())
 
     def _too_small(self) -> str:
-        left = (self.budget.max_calls or 0) - self.budget.calls
+        if self.budget.max_calls is None:
+            return f"--max-cost {self.budget.max_cost:g}: what is left does not hold another trial"
+        left = self.budget.max_calls - self.budget.calls
         return f"--max-calls {self.budget.max_calls}: {left} left, a trial needs {self.plan.least_calls} and more"
 
     async def _work(self) -> None:
@@ -286,24 +290,52 @@ class _Probe:
         under way will still need, since a trial that is cut off is lost."""
         if self.halted or self.budget.reached() is not None:
             return False
+        if self.open and not self._affordable():
+            return False
         if self.budget.bounded and self.next is None:
             self.next = self.budget.admit(self.plan.least_calls)
             return self.next is not None
         return True
 
+    def _affordable(self) -> bool:
+        """Whether a bound on cost leaves room for what is under way and one more, at the mean cost of a trial so far.
+        The first one goes alone."""
+        if self.budget.max_cost is None:
+            return True
+        done = [trial_cost for trial_cost in self.costs if trial_cost is not None]
+        if not done:
+            return False
+        return self.budget.cost + (self.open + 1) * sum(done) / len(done) <= self.budget.max_cost
+
     def _new_stage(self) -> Stage:
         account, meter = Account(), self.next
         self.accounts.append(account)
         self.next = None
-        return Stage(meter, account, self.tell, meter.close if meter is not None else lambda: None)
+        self.open += 1
+
+        def ended() -> None:
+            self.open -= 1
+            if meter is not None:
+                meter.close()
+
+        return Stage(meter, account, self.tell, ended)
 
     def _commit(self, trial: Trial, writer: Writer[Trial]) -> None:
-        """Keep a record. Those of trials that reached no model wait for one that did."""
-        if trial.lost:
+        """Keep a record. Those of trials that were cut off wait for one that was not: when the endpoint is gone, they
+        are left for a resume, and when it is there, failing was the target's own doing."""
+        if trial.cut_off:
             self.held.append(trial)
-            if len(self.held) >= LOST:
-                last = self.held[-1].rollouts[-1]
-                raise _EndpointLost(f"{len(self.held)} trials in a row reached no model ({last.detail or last.reason})")
+            dead = 0
+            for held in reversed(self.held):
+                if not held.unreached:
+                    break
+                dead += 1
+            if dead >= LOST:
+                last = trial.rollouts[-1]
+                raise _EndpointLost(f"{dead} trials in a row reached no model ({last.detail or last.reason})")
+            if dead or len(self.held) < 4 * LOST:
+                return
+            self._flush(writer)
             return
         self._flush(writer)
         self._keep(trial, writer)
@@ -315,6 +347,7 @@ class _Probe:
 
     def _keep(self, trial: Trial, writer: Writer[Trial]) -> None:
         writer.add(trial)
+        self.costs.append(trial.cost)
         progress = self.progress
         if trial.kind == "search":
             self.archive.add(trial)
