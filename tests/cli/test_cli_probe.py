@@ -401,3 +401,47 @@ def test_a_probe_is_no_log_of_inspect(psysafe: Command, finished: Path) -> None:
     assert result.code == 2
     assert result.complaint == "runs/p is a probe, which is not written as inspect; expected jsonl, csv, parquet"
     assert not Path("out.eval").exists()
+
+
+# When one of the models is no good
+
+
+def test_a_blind_judge_that_answers_in_no_form_is_no_blind_judge_that_saw_nothing(psysafe: Command, bed: Bed) -> None:
+    bed.instead = lambda body: completion("I see nothing of note.") if form_of(body) == "blind" else None
+    result = psysafe("probe", *bed.cast, *SMALL, "--run", "r")
+    assert result.code == 3
+    assert "100.0% of a judge's verdicts are missing, above --max-unscored 5%" in result.err
+    assert "Without a verdict of the blind judge: " in result.out
+    assert "confirmed by the blind judge" not in result.out.replace("First line", "")
+
+
+def test_a_strategist_that_gives_nothing_is_told_by_exit_3(psysafe: Command, bed: Bed) -> None:
+    bed.instead = lambda body: completion("No.") if body["model"] == STRATEGIST else None
+    result = psysafe("probe", *bed.cast, *SMALL, "--run", "r")
+    assert result.code == 3
+    assert "no trial of the search has a verdict" in result.err
+    assert "(strategist)" in result.err
+    # tried, and nothing known of it
+    assert "?" in result.out.split("First line")[0]
+
+
+def test_a_bound_on_cost_ends_with_what_is_done_and_wastes_little(psysafe: Command, bed: Bed) -> None:
+    arguments = ("probe", *bed.cast, *SMALL, "--budget", "24", "--price", "1,2", "--run")
+    whole = psysafe(*arguments, "whole", "--json").json
+    result = psysafe(*arguments, "r", "--json", "--max-cost", str(whole["cost"] / 2))
+    assert result.code == 4
+    assert result.json["cost"] > 0
+    assert len(records()) > 0
+    assert result.json["unstored_calls"] < result.json["calls"]
+
+
+def test_without_a_judge_no_model_is_chosen_in_silence(psysafe: Command, bed: Bed) -> None:
+    result = psysafe("probe", "--target", bed.model())
+    assert result.code == 2
+    assert "no judge: name a language model with --judge" in result.complaint
+
+
+def test_events_that_cannot_be_written_do_not_end_the_probe(psysafe: Command, bed: Bed) -> None:
+    result = psysafe("probe", *bed.cast, *SMALL, "--run", "r", "--events", "/dev/full")
+    assert result.code == 0
+    assert result.err.count("no more events are written, the probe goes on") == 1

@@ -323,3 +323,10 @@ def test_the_model_of_a_scripted_bot_can_be_replayed_against(psysafe: Command, b
     assert result.json["replay"]["after"]["count"] == 0
     assert result.json["replay"]["after"]["n"] == 3 * elites(source)
     assert TARGET not in bed.asked
+
+
+def test_a_replay_is_shown_again_without_its_source(psysafe: Command, bed: Bed, source: Path) -> None:
+    first = psysafe("replay", source, "--target", bed.model(), *QUIET, "--run", "r")
+    again = psysafe("runs", "show", "r")
+    assert again.out == first.out
+    assert psysafe("runs", "show", "r", "--json").json["replay"]["after"]["n"] == 3 * elites(source)

@@ -239,7 +239,7 @@ class Trial(_Record):
 
     @property
     def seen_blind(self) -> bool:
-        """Whether it can be told if it is confirmed: no hit, or a hit that the blind judge has judged."""
-        return not self.hit or any(
-            rollout.hit and rollout.blind is not None and rollout.blind.outcome == "scored" for rollout in self.rollouts
-        )
+        """Whether the blind judge has judged what counts: a dialogue with a hit, or without one the last dialogue."""
+        dialogues = [rollout for rollout in self.rollouts if rollout.hit]
+        dialogues = dialogues or [rollout for rollout in self.rollouts if rollout.outcome == "scored"][-1:]
+        return any(rollout.blind is None or rollout.blind.outcome == "scored" for rollout in dialogues)

@@ -9,9 +9,9 @@ from typing import Any
 
 from psysafe.clients.profile import Profile
 from psysafe.judging import Account, ManagedJudge
-from psysafe.judging.judges import calls, info_of
+from psysafe.judging.judges import calls, info_of, price_of
 from psysafe.judging.prompt import PROMPT_VERSION
-from psysafe.models import ManagedModel, ModelError, Stopped
+from psysafe.models import ManagedModel, ModelError, Stopped, Usage
 from psysafe.probing.archive import Archive
 from psysafe.probing.cast import Cast, Event, Stage
 from psysafe.probing.ordered import Waiting, in_order
@@ -290,7 +290,7 @@ class _Probe:
         under way will still need, since a trial that is cut off is lost."""
         if self.halted or self.budget.reached() is not None:
             return False
-        if self.open and not self._affordable():
+        if (self.open or self.costs) and not self._affordable():
             return False
         if self.budget.bounded and self.next is None:
             self.next = self.budget.admit(self.plan.least_calls)
@@ -299,13 +299,23 @@ class _Probe:
 
     def _affordable(self) -> bool:
         """Whether a bound on cost leaves room for what is under way and one more, at the mean cost of a trial so far.
-        The first one goes alone."""
+
+        And for a call of each: the budget holds a call's longest answer back until it is there. The first goes alone.
+        """
         if self.budget.max_cost is None:
             return True
         done = [trial_cost for trial_cost in self.costs if trial_cost is not None]
         if not done:
             return False
-        return self.budget.cost + (self.open + 1) * sum(done) / len(done) <= self.budget.max_cost
+        each = sum(done) / len(done) + self._held_back()
+        return self.budget.cost + (self.open + 1) * each <= self.budget.max_cost
+
+    def _held_back(self) -> float:
+        """Of the dearest call, in US dollars."""
+        settings = self.plan.settings
+        longest = max(settings.reply_tokens, settings.judge_tokens, settings.client_tokens)
+        prices = [price for model in self.plan.models if (price := price_of(model)) is not None]
+        return max((price.cost(Usage(0, longest)) for price in prices), default=0.0)
 
     def _new_stage(self) -> Stage:
         account, meter = Account(), self.next
