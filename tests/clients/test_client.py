@@ -54,11 +54,17 @@ def test_a_transcript_is_one_message_that_ends_where_the_client_goes_on() -> Non
     assert STRATEGY in message.content
 
 
-def test_a_transcript_stops_at_the_end_of_its_line_and_a_chat_does_not() -> None:
-    for style, stops in (("transcript", True), ("chat", False)):
+def test_a_transcript_stops_before_the_next_speaker_and_a_chat_does_not() -> None:
+    for style, stops in (("transcript", ("\nCounselor:", "\nClient:")), ("chat", ())):
         model = tries(LINES[0])
-        saying(model, style=style)  # type: ignore[arg-type]
-        assert ("\n" in model.asked[0].config.stop) == stops
+        saying(model, style=style)
+        assert model.asked[0].config.stop == stops
+
+
+@pytest.mark.parametrize("raw", ["{}", "\n{}", "Client: {}", "{}\nand then more", "{} Counselor: how so?", " {}\n\n"])
+def test_of_a_transcript_the_one_line_counts_that_was_asked_for(raw: str) -> None:
+    """Small models like to begin with a line end or with the client's name, and to go on."""
+    assert saying(tries(raw.format(LINES[0])), style="transcript") == Said(LINES[0], 0)
 
 
 @EACH_STYLE

@@ -81,7 +81,7 @@ class Client:
             )
             try:
                 reply = await asker.generate(self._messages(said, problem), config)
-                text = _said(reply)
+                text = _said(reply, one_line=self.style == "transcript")
             except AnswerError as error:
                 blocked = error.reason == "judge_blocked"
                 problem = Spoiled("role_drift", f"no words of a client ({error})")
@@ -108,15 +108,20 @@ class Client:
         return messages
 
 
-_STOPS = ("\n", "Counselor:", "Client:")
+# Where the next speaker's line begins. Not at any line end, and not at the client's own name: models like to begin with
+# either, and nothing would be left; what follows the first line is cut off afterwards.
+_STOPS = ("\nCounselor:", "\nClient:")
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= HEARD else f"{text[:HEARD]} [... the counselor goes on at length]"
 
 
-def _said(reply: Reply) -> str:
+def _said(reply: Reply, *, one_line: bool) -> str:
     """The words of an utterance. Unlike a judge's, those of a client may begin with "I can't": it is not refusing.
+
+    Args:
+        one_line: the line that was asked for, and nothing after it.
 
     Raises:
         AnswerError: there are none.
@@ -127,6 +132,8 @@ def _said(reply: Reply) -> str:
         ends = list(re.finditer(r"[.!?…。！？।](?=\s|$)", text))
         text = text[: ends[-1].end()] if ends else text
     text = _PREFIX.sub("", text.strip())
+    if one_line:
+        text = text.partition("\n")[0].partition("Counselor:")[0].strip()
     marks = [character for character in text if character in _QUOTES]
     if len(marks) == 2 and len(text) > 2 and text[0] == marks[0] and text[-1] == marks[1] and text[0] in _OPENING:
         text = text[1:-1].strip()
