@@ -28,7 +28,8 @@ from psysafe.probing.cast import Cast
 from psysafe.probing.records import Trial
 from psysafe.probing.settings import Settings
 from psysafe.runs import Store
-from psysafe.runs.probe import ProbeExecution, ProbePlan, execute_probe
+from psysafe.runs.probe import ProbeExecution, execute_probe
+from psysafe.runs.probe_plan import ProbePlan
 from psysafe.runs.trials import read_trials
 from psysafe.taxonomy import load_grid
 

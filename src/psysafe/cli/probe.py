@@ -70,7 +70,7 @@ def probe(
     from psysafe.cli.setup import load_budget, load_limits, load_mechanisms, load_price, run_directory
     from psysafe.errors import UsageError
     from psysafe.probing.settings import PRESETS, SEARCHERS, Settings
-    from psysafe.runs.probe import ProbePlan
+    from psysafe.runs.probe_plan import ProbePlan
     from psysafe.taxonomy import load_grid
 
     p.check_resume(resume, run, retain)

@@ -9,7 +9,7 @@ from psysafe.cli.console import out, print_json, printable
 from psysafe.cli.exits import DONE
 from psysafe.judging.judges import calls, info_of, price_of
 from psysafe.models import Usage
-from psysafe.runs.probe import ProbePlan
+from psysafe.runs.probe_plan import ProbePlan
 
 # Tokens of one call, for estimates: of a profile with its instruction, a turn of both sides, a ladder, the 28 cells, an
 # answer of a judge, a strategy.

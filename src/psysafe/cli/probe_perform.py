@@ -25,7 +25,8 @@ from psysafe.models import ModelError
 from psysafe.probing.headline import Headline, headline
 from psysafe.probing.records import Trial
 from psysafe.runs import Budget, Stop, Store
-from psysafe.runs.probe import ProbeExecution, ProbePlan, execute_probe
+from psysafe.runs.probe import ProbeExecution, execute_probe
+from psysafe.runs.probe_plan import ProbePlan
 from psysafe.runs.trials import read_trials
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def rejudge_probe(
     from psysafe.cli.setup import load_budget, load_mechanisms, model_names
     from psysafe.probing.records import KINDS, Kind
     from psysafe.probing.trial import Task
-    from psysafe.runs.probe import ProbePlan
+    from psysafe.runs.probe_plan import ProbePlan
 
     names = model_names(models)
     if len(names) > 1 or len(mechanisms) > 1:

@@ -54,7 +54,7 @@ def replay(
     from psysafe.cli.setup import load_budget, load_limits, load_price, run_directory
     from psysafe.errors import UsageError
     from psysafe.probing.replaying import compared, replays
-    from psysafe.runs.probe import ProbePlan
+    from psysafe.runs.probe_plan import ProbePlan
 
     p.check_resume(resume, run, retain)
     with open_probe(source, taxonomy, profiles) as probe:

@@ -24,7 +24,7 @@ def check(
     from psysafe.cli.console import out, printable
     from psysafe.judging.prompt import render
     from psysafe.taxonomy import TaxonomyError, check_directory, load_grid
-    from psysafe.taxonomy.cell import own_categories
+    from psysafe.taxonomy.grid import own_categories
 
     problems: list[str] = []
     found: dict[str, Dimension] = {}

@@ -9,12 +9,10 @@ from psysafe.taxonomy.cell import (
     Category,
     Cell,
     CellId,
-    Grid,
-    check_category,
-    load_grid,
 )
 from psysafe.taxonomy.copying import copy_dimension
 from psysafe.taxonomy.dimension import Anchor, Dimension, Example, NearMiss, Scale
+from psysafe.taxonomy.grid import Grid, check_category, load_grid
 from psysafe.taxonomy.loader import (
     check_directory,
     choose_dimensions,

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 from psysafe.errors import UsageError
-from psysafe.taxonomy.cell import CATEGORIES, category_file
+from psysafe.taxonomy.cell import CATEGORIES
 from psysafe.taxonomy.dimension import is_identifier
+from psysafe.taxonomy.grid import category_file
 from psysafe.taxonomy.loader import SHIPPED, shipped_file
 
 
