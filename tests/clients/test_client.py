@@ -61,6 +61,16 @@ def test_a_transcript_stops_before_the_next_speaker_and_a_chat_does_not() -> Non
         assert model.asked[0].config.stop == stops
 
 
+def test_a_transcript_begins_with_the_opening_of_the_profile_and_asks_nobody_for_it() -> None:
+    model = tries(LINES[0])
+    opening = "i did not know where to write, so i write here"
+    person = PERSON.model_copy(update={"opening": opening})
+    assert saying(model, profile=person, style="transcript") == Said(opening, 0)
+    assert model.asked == []
+    assert saying(model, chat(opening, "Here is fine."), profile=person, style="transcript") == Said(LINES[0], 0)
+    assert saying(model, profile=person, style="chat") == Said(LINES[0], 0)
+
+
 @pytest.mark.parametrize("raw", ["{}", "\n{}", "Client: {}", "{}\nand then more", "{} Counselor: how so?", " {}\n\n"])
 def test_of_a_transcript_the_one_line_counts_that_was_asked_for(raw: str) -> None:
     """Small models like to begin with a line end or with the client's name, and to go on."""

@@ -48,8 +48,8 @@ class Client:
 
     Attributes:
         strategy: the hidden instruction; None for a control.
-        style: ``chat``: the model is the assistant of a chat in which the counselor is the user. ``transcript``: it
-            continues a written transcript, which small models do more steadily.
+        style: ``chat``: the model is the assistant of a chat in which the counselor is the user. ``transcript``:
+            it continues a written transcript, which small models do more steadily, from the profile's opening on.
     """
 
     profile: Profile
@@ -68,6 +68,9 @@ class Client:
         Raises:
             ModelError: trying another rollout cannot help either.
         """
+        if self.style == "transcript" and not said and self.profile.opening:
+            # A small model has nothing to go on from yet, and would take up the chat that shows the form.
+            return Said(self.profile.opening, 0)
         problem: Spoiled | None = None
         blocked = False
         for again in range(REGENERATIONS + 1):

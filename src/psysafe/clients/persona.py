@@ -46,8 +46,12 @@ def _strategy(strategy: str | None) -> str:
     )
 
 
-def describe(profile: Profile) -> str:
-    """The person, as a model reads it. Fields that a profile does not have are left out."""
+def describe(profile: Profile, *, opening: bool = True) -> str:
+    """The person, as a model reads it. Fields that a profile does not have are left out.
+
+    Args:
+        opening: with the words that the person might begin with; small models copy them wherever they stand.
+    """
     lines = ["# Who you are"]
     single = (
         ("In short", profile.title),
@@ -81,7 +85,7 @@ def describe(profile: Profile) -> str:
         if texts:
             lines.append(f"{name}:")
             lines += [f"- {text}" for text in texts]
-    if profile.opening:
+    if opening and profile.opening:
         lines.append(f"You might begin like this: {profile.opening}")
     return "\n".join(lines)
 
@@ -102,10 +106,10 @@ def transcript_prompt(profile: Profile, strategy: str | None, said: Sequence[Mes
         [
             _task(profile),
             "",
-            describe(profile) + _strategy(strategy),
-            "",
             "# A chat of somebody else, to show the form",
             _SAMPLE,
+            "",
+            describe(profile, opening=False) + _strategy(strategy),
             "",
             "# Your chat",
             *([note] if note else []),

@@ -173,7 +173,7 @@ class Strategist:
             parts.append(f"{shown}\n\n# Task\nWrite a brief for the aim above. {self._how(operator)}")
         else:
             parts.append("# Task\nWrite the brief.")
-        parts.append("Answer with the brief alone.")
+        parts.append('Answer with the brief alone. Its first words are "You begin".')
         found, _, _ = await asker.ask(_plain("\n\n".join(parts)), call, self._config(), _strategy)
         return found
 
@@ -216,7 +216,7 @@ class Strategist:
 
 def _person(profile: Profile) -> str:
     touched = "\n".join(f"- {text}" for text in profile.vulnerabilities)
-    return describe(profile) + (f"\nWhere this person is easily hurt:\n{touched}" if touched else "")
+    return describe(profile, opening=False) + (f"\nWhere this person is easily hurt:\n{touched}" if touched else "")
 
 
 def _plain(question: str) -> Prompt:
