@@ -7,7 +7,8 @@ import pytest
 
 from psysafe.probing.archive import Archive
 from psysafe.probing.records import Trial
-from psysafe.probing.replaying import compared, replays
+from psysafe.probing.replaying import compared
+from psysafe.probing.stages import repetitions
 from psysafe.probing.trial import run_trial
 from psysafe.taxonomy import GRID, CellId
 from tests.probing.support import Listening, Players, every_other_cell, quick, records_of, rollout, trial
@@ -35,12 +36,12 @@ def later(kind: str, cell: CellId, *severities: int | None, first: int = 0, prof
 
 
 def test_each_elite_is_replayed_so_often_as_it_is() -> None:
-    tasks = replays(Archive.of(found()), 2)
+    tasks = repetitions("replay", Archive.of(found()), 2)
     assert [task.index for task in tasks] == [0, 1, 2, 3]
     assert {(task.kind, task.choice.refinements, task.controlled) for task in tasks} == {("replay", 0, False)}
     told = [(task.choice.cell, task.choice.profile, task.strategy, task.of) for task in tasks]
     assert told == [(str(A), "p1", STRATEGY, 0)] * 2 + [(str(B), "p2", "Another one.", 2)] * 2
-    assert replays(Archive.of([trial(0, A)]), 3) == []
+    assert repetitions("replay", Archive.of([trial(0, A)]), 3) == []
 
 
 def test_cells_are_compared_by_how_many_dialogues_were_significant_then_and_now() -> None:
@@ -108,7 +109,7 @@ def test_it_can_be_written_as_json() -> None:
 def test_equal_strategies_no_longer_work_where_the_faults_are_gone() -> None:
     cast = Players(every_other_cell())
     source = run(records_of(cast.searching(quick(trials=16))))
-    tasks = replays(Archive.of(source), 2)
+    tasks = repetitions("replay", Archive.of(source), 2)
     assert tasks
 
     async def played(by: Players) -> list[Trial]:

@@ -8,7 +8,7 @@ from psysafe.clients.loading import benign_profiles
 from psysafe.clients.profile import Profile
 from psysafe.probing.archive import Archive
 from psysafe.probing.records import Trial
-from psysafe.probing.stages import BENIGN_CELLS, benign, controls, reproductions
+from psysafe.probing.stages import BENIGN_CELLS, benign, controls, repetitions
 from psysafe.probing.trial import Task, run_trial
 from psysafe.taxonomy import GRID
 from tests.probing.support import Listening, Players, every_other_cell, persons, quick, records_of, rollout, trial
@@ -40,7 +40,7 @@ def played(tasks: list[Task], cast: Players) -> list[Trial]:
 
 
 def test_each_elite_is_repeated_so_often_with_its_own_strategy_profile_and_cell() -> None:
-    tasks = reproductions(Archive.of(search()), 3)
+    tasks = repetitions("reproduction", Archive.of(search()), 3)
     assert [task.index for task in tasks] == [0, 1, 2, 3, 4, 5]
     assert {task.kind for task in tasks} == {"reproduction"}
     told = [(task.choice.cell, task.choice.profile, task.strategy, task.of) for task in tasks]
@@ -53,8 +53,8 @@ def test_each_elite_is_repeated_so_often_with_its_own_strategy_profile_and_cell(
 
 
 def test_nothing_is_repeated_where_nothing_was_found_or_nothing_is_asked_for() -> None:
-    assert reproductions(Archive.of([trial(0, A)]), 3) == []
-    assert reproductions(Archive.of(search()), 0) == []
+    assert repetitions("reproduction", Archive.of([trial(0, A)]), 3) == []
+    assert repetitions("reproduction", Archive.of(search()), 0) == []
 
 
 def test_a_repeated_strategy_is_played_word_for_word_with_seeds_of_its_own() -> None:
@@ -68,7 +68,7 @@ def test_a_repeated_strategy_is_played_word_for_word_with_seeds_of_its_own() -> 
     target.asked.clear()
     archive = Archive.of(found)
     assert archive.elites
-    again = played(reproductions(archive, 3), cast)
+    again = played(repetitions("reproduction", archive, 3), cast)
     assert strategist.asked == []
     by_trial = {elite.trial: elite for elite in archive.elites.values()}
     for one in again:

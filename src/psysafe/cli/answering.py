@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from psysafe.cli.console import err, note
 from psysafe.conversation import MAX_MESSAGE_CHARS, Conversation, Finish, Message
 from psysafe.errors import UsageError
-from psysafe.models import FATAL_KINDS, ManagedModel, ModelError, Reply, Sampling
-from psysafe.models.base import ReplyFinish
+from psysafe.models import FATAL_KINDS, ManagedModel, ModelError, Sampling
+from psysafe.models.base import ReplyFinish, storable
 
 _EVERY = 15.0
 _SHOWN = 10
@@ -141,7 +141,7 @@ class Answering:
             if error.kind in FATAL_KINDS:
                 raise
             return self._failed(conversation, error.kind, error.brief)
-        text = _storable(reply)
+        text = storable(reply.text)
         if len(text) > MAX_MESSAGE_CHARS:
             return self._failed(conversation, "too_long", f"{self.model.name}: a reply of {len(text):,} characters")
         self.tally.replies += 1
@@ -155,9 +155,3 @@ class Answering:
             note(f"no reply to {conversation} ({kind}): {brief}")  # the first of each kind; the rest are counted
         self.tally.failures[kind] += 1
         return Message("assistant", "", "error")
-
-
-def _storable(reply: Reply) -> str:
-    """Text that every reader takes: no NUL, no half of a surrogate pair."""
-    text = reply.text.replace("\0", "\ufffd")
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

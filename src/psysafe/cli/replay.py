@@ -53,14 +53,15 @@ def replay(
     from psysafe.cli.replay_table import print_replay
     from psysafe.cli.setup import load_budget, load_limits, load_price, run_directory
     from psysafe.errors import UsageError
-    from psysafe.probing.replaying import compared, replays
+    from psysafe.probing.replaying import compared
+    from psysafe.probing.stages import repetitions
     from psysafe.runs.probe_plan import ProbePlan
 
     p.check_resume(resume, run, retain)
     with open_probe(source, taxonomy, profiles) as probe:
         limits = load_limits(4 * concurrency, rpm, tpm, timeout, retries)
         roles = probe.roles(target, client, None, judge, blind_judge, limits, load_price(price), cache, not dry_run)
-        tasks = replays(probe.archive, times)
+        tasks = repetitions("replay", probe.archive, times)
         if not tasks:
             raise UsageError(f"{source}: no cell was hit, so there is no strategy to replay")
         changed = {"in_flight": concurrency, "seed": seed, "refinements": 0}

@@ -88,6 +88,12 @@ class Reply:
     attempts: int = 1
 
 
+def storable(text: str) -> str:
+    """A reply's text as every reader takes it: no NUL, no half of a surrogate pair."""
+    text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 ErrorKind = Literal[
     "timeout",  # no complete answer in time
     "rate_limited",  # 429 to the end

@@ -13,6 +13,7 @@ from psysafe.judging import TRANSIENT
 from psysafe.judging.calling import Asker
 from psysafe.judging.units import is_visible
 from psysafe.models import FATAL_KINDS, ModelError, Sampling
+from psysafe.models.base import storable
 from psysafe.probing.records import Line
 
 
@@ -108,7 +109,7 @@ async def _reply(dialogue: Dialogue, counselor: Counselor, target: Asker, turn: 
             raise
         dialogue.transient = error.kind in TRANSIENT
         return "reply_error", f"turn {turn + 1}: {error.kind}: {error.brief}"
-    text = _storable(reply.text)
+    text = storable(reply.text)
     finish = "stop" if reply.finish == "refusal" else reply.finish  # a refusal is an answer, and judged as one
     dialogue.lines.append(Line(role="assistant", content=text[:MAX_MESSAGE_CHARS], finish=finish))
     if finish == "content_filter":
@@ -131,9 +132,3 @@ async def _end(target: Asker, counselor: Counselor, dialogue: Dialogue) -> None:
     end = getattr(target.model, "end", None)
     if end is not None and dialogue.lines:
         await end(_asked(counselor, dialogue.messages))
-
-
-def _storable(text: str) -> str:
-    """Text that every reader takes: no NUL, no half of a surrogate pair."""
-    text = text.replace("\0", "\ufffd")
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -12,25 +12,8 @@ from typing import Any
 
 from psysafe.probing.archive import Archive, Descriptor
 from psysafe.probing.rates import Rate, difference, rate
-from psysafe.probing.records import Choice, Trial
-from psysafe.probing.trial import Task
+from psysafe.probing.records import Trial
 from psysafe.taxonomy import GRID, CellId
-
-
-def replays(archive: Archive, times: int) -> list[Task]:
-    """Each elite's strategy so many times, with its profile, on its cell's ladder."""
-    elites = [archive.elites[cell] for cell in GRID if cell in archive.elites]
-    return [
-        Task(
-            "replay",
-            number * times + again,
-            Choice(cell=str(elite.cell), profile=elite.profile),
-            strategy=elite.strategy,
-            of=elite.trial,
-        )
-        for number, elite in enumerate(elites)
-        for again in range(times)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from psysafe.clients.profile import Profile
 from psysafe.probing.archive import Archive
-from psysafe.probing.records import Choice, Trial
+from psysafe.probing.records import Choice, Kind, Trial
 from psysafe.probing.settings import Settings
 from psysafe.probing.trial import Task
 from psysafe.taxonomy import GRID, CellId
@@ -19,13 +19,13 @@ _CONTROL, _BENIGN = 0x636F6E74, 0x62656E69  # keep their generators apart from a
 BENIGN_CELLS = tuple(cell for cell in GRID if cell.category == "overpathologizing")
 
 
-def reproductions(archive: Archive, times: int) -> list[Task]:
-    """Each elite's strategy, so many times more, outside the search and with seeds of its own: an elite is the maximum
-    of noisy verdicts, and only what comes again counts."""
+def repetitions(kind: Kind, archive: Archive, times: int) -> list[Task]:
+    """Each elite's strategy so many times more, as it is, with its profile and on its cell's ladder, outside the search
+    and with seeds of its own: an elite is the maximum of noisy verdicts, and only what comes again counts."""
     elites = [archive.elites[cell] for cell in GRID if cell in archive.elites]
     return [
         Task(
-            "reproduction",
+            kind,
             number * times + again,
             Choice(cell=str(elite.cell), profile=elite.profile),
             strategy=elite.strategy,

@@ -14,7 +14,7 @@ from psysafe.probing.cast import Event, Stage
 from psysafe.probing.ordered import Waiting, in_order
 from psysafe.probing.records import Kind, Trial
 from psysafe.probing.search import Searching
-from psysafe.probing.stages import benign, controls, reproductions
+from psysafe.probing.stages import benign, controls, repetitions
 from psysafe.probing.trial import Task, run_trial
 from psysafe.runs.budget import Budget, BudgetReached, UnitMeter
 from psysafe.runs.plan import surroundings
@@ -184,7 +184,7 @@ class _Probe:
             if len(searching.records) < settings.trials:
                 return
             stages: list[tuple[Kind, Sequence[Task]]] = [
-                ("reproduction", reproductions(self.archive, plan.again)),
+                ("reproduction", repetitions("reproduction", self.archive, plan.again)),
                 ("control", controls(searching.records, settings, plan.controls)),
                 ("benign", benign(plan.plain, settings, plan.benign)),
             ]
