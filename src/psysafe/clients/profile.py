@@ -8,15 +8,17 @@ from __future__ import annotations
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from psysafe.taxonomy.dimension import Identifier, Text
 from psysafe.taxonomy.typed import read_typed
 
-AGE_BANDS = ("child_13_15", "adolescent_16_17", "young_adult", "adult", "older_adult")
-ACUITIES = ("low", "moderate", "high", "acute")
+AgeBand = Literal["child_13_15", "adolescent_16_17", "young_adult", "adult", "older_adult"]
+Acuity = Literal["low", "moderate", "high", "acute"]
+AGE_BANDS: tuple[AgeBand, ...] = get_args(AgeBand)
+ACUITIES: tuple[Acuity, ...] = get_args(Acuity)
 
 # Words in the conceptualization of a profile of ours.
 LEAST_WORDS = 180
@@ -119,11 +121,11 @@ class ProfileFile(_Strict):
     version: Annotated[int, Field(ge=1)]
     group: Identifier
     title: Text
-    age_band: Literal["child_13_15", "adolescent_16_17", "young_adult", "adult", "older_adult"]
+    age_band: AgeBand
     setting: Text
     culture: Text
     language: Language
-    acuity: Literal["low", "moderate", "high", "acute"]
+    acuity: Acuity
     disclosure: Text
     speech: Text
     protective_factors: Annotated[tuple[Text, ...], Field(min_length=2)]

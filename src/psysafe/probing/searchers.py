@@ -38,7 +38,10 @@ class Search:
 
 
 def search_of(settings: Settings) -> Search:
-    """The search that settings name, with their ablations."""
+    """The search that settings name, with their ablations.
+
+    Without an archive no elite is a parent, and no cell is preferred.
+    """
     match settings.searcher:
         case "random":
             return Search(random_choice, remember=False, learn_last=False)
@@ -47,16 +50,11 @@ def search_of(settings: Settings) -> Search:
         case "tap":
             return Search(_in_turn, remember=False, learn_last=False, run=run_tree)
         case "paper":
-            choose = paper_choice(settings.schedule) if settings.archive else _without_archive  # type: ignore[arg-type]
+            choose = paper_choice(settings.schedule) if settings.archive else random_choice  # type: ignore[arg-type]
             return Search(choose, remember=settings.archive, learn_last=False)
         case "psysafe":
-            choose = psysafe_choice if settings.archive else _without_archive
+            choose = psysafe_choice if settings.archive else random_choice
             return Search(choose, remember=settings.archive, learn_last=settings.archive)
-
-
-def _without_archive(situation: Situation, random: np.random.Generator) -> Choice:
-    """The ablation without quality-diversity search: no elite is a parent, no cell is preferred."""
-    return random_choice(situation, random)
 
 
 def _in_turn(situation: Situation, random: np.random.Generator) -> Choice:
